@@ -1,11 +1,11 @@
-"""What tests of several concerns share: tengen and torch as fixtures, a scratch copy of the project."""
+"""What tests of several concerns share: tengen and torch, a scratch copy, the numbers of threads."""
 
 from __future__ import annotations
 
 import gc
 import importlib.util
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import pytest
 if (HERE := str(Path(__file__).resolve().parent)) not in sys.path:
     sys.path.insert(0, HERE)
 
+from in_threads import set_thread_counts, thread_counts
 from narrowed import pytest_generate_tests as pytest_generate_tests
 from scratch import Scratch, copy_project
 
@@ -34,6 +35,8 @@ def without_torch(config: pytest.Config) -> bool:
     return importlib.util.find_spec("torch") is None and not config.getoption("markexpr")
 
 
+#: The numbers of threads when a test begins.
+BEFORE = pytest.StashKey[tuple[int, ...]]()
 #: Folders whose tests run commands, in processes of their own, for seconds each.
 LONG = frozenset({"codegen", "commands", "docs", "library"})
 
@@ -78,8 +81,19 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """A test that is marked ``oracle`` runs only where torch is installed."""
+    item.stash[BEFORE] = thread_counts()
     if item.get_closest_marker("oracle") is not None and importlib.util.find_spec("torch") is None:
         pytest.skip("torch is not installed")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
+    """A test leaves the numbers of threads as they were: the bits of large products depend on them."""
+    yield
+    before, after = item.stash[BEFORE], thread_counts()
+    if after != before:
+        set_thread_counts(before)
+        pytest.fail(f"threads: {before} before it, {after} after it; it needs the fixture threads_kept")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -103,6 +117,14 @@ def m(request: pytest.FixtureRequest) -> Any:
 def torch() -> Any:
     """torch, where it is installed: a test that is marked ``oracle``."""
     return pytest.importorskip("torch")
+
+
+@pytest.fixture
+def threads_kept() -> Iterator[None]:
+    """What the test makes of the numbers of threads is undone."""
+    before = thread_counts()
+    yield
+    set_thread_counts(before)
 
 
 @pytest.fixture

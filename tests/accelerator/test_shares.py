@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,14 +24,11 @@ rng = np.random.default_rng(7)
 
 
 @pytest.fixture(autouse=True)
-def threads() -> Iterator[None]:
+def shares(threads_kept: None) -> None:
     if kernels.tanh is None:
         pytest.skip("no native kernels")
     if not shared(kernels.tanh, (np.ones(64, np.float32), np.empty(64, np.float32))):
         pytest.skip("no threads of the accelerator's on this platform")
-    before = tengen.get_num_threads()
-    yield
-    tengen.set_num_threads(before)
 
 
 def shared(kernel: Any, operands: tuple[Any, ...], dim: int = 0, share: int = 1, threads: int = 3) -> bool:

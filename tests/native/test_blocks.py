@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -48,16 +48,8 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
     return found
 
 
-@pytest.fixture
-def threads_after() -> Iterator[None]:
-    """The number of threads is afterwards as it was."""
-    before = tengen.get_num_threads()
-    yield
-    tengen.set_num_threads(before)
-
-
 @pytest.fixture(params=[1, 3])
-def threads(request: pytest.FixtureRequest, threads_after: None) -> int:
+def threads(request: pytest.FixtureRequest, threads_kept: None) -> int:
     """The number of threads that is set."""
     tengen.set_num_threads(request.param)
     return int(request.param)
@@ -173,7 +165,7 @@ def differing(compute: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> st
 
 
 @pytest.mark.parametrize("name", elementwise_calls())
-def test_operators(name: str, runs: Runs, threads_after: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_operators(name: str, runs: Runs, threads_kept: None, monkeypatch: pytest.MonkeyPatch) -> None:
     for layout in layouts_of(name):
         for call in declared.calls(name)[:2]:
             for kind in declared.dtypes_of(call.operator):
@@ -200,7 +192,7 @@ def gradients(name: str, values: list[Any], wanted: list[int]) -> Any:
 
 
 @pytest.mark.parametrize("name", [n for n in elementwise_calls() if n in declared.derived().nodes])
-def test_gradients(name: str, runs: Runs, threads_after: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gradients(name: str, runs: Runs, threads_kept: None, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [a.name for a in declared.operators()[name].schema.arguments]
     inputs = [names.index(a.name) for a in declared.derived().nodes[name].inputs]
     for layout in layouts_of(name):
@@ -235,8 +227,7 @@ def test_large_operands_are_cut(runs: Runs, threads: int) -> None:
     assert min(runs.blocks) > 50
 
 
-def test_every_thread_takes_blocks(runs: Runs) -> None:
-    before = tengen.get_num_threads()
+def test_every_thread_takes_blocks(runs: Runs, threads_kept: None) -> None:
     tengen.set_num_threads(2)
     meeting = threading.Barrier(2, timeout=60)
     seen: set[threading.Thread] = set()
@@ -249,11 +240,8 @@ def test_every_thread_takes_blocks(runs: Runs) -> None:
         return x + 1
 
     started: list[int] = []
-    try:
-        x = np.arange(10_000.0, dtype=np.float32)
-        assert same(in_blocks(function, x), x + 1)
-    finally:
-        tengen.set_num_threads(before)
+    x = np.arange(10_000.0, dtype=np.float32)
+    assert same(in_blocks(function, x), x + 1)
     assert len(seen) == 2
 
 

@@ -12,11 +12,8 @@ from tengen.native.parallel import parallel_for
 
 
 @pytest.fixture(autouse=True)
-def two_threads():
-    before = tengen.get_num_threads()
+def two_threads(threads_kept):
     tengen.set_num_threads(2)
-    yield
-    tengen.set_num_threads(before)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 7])

@@ -20,11 +20,9 @@ TOLERANCE = {"float32": 2e-5, "float64": 1e-12}
 
 
 @pytest.fixture(params=[1, 3])
-def threads(request: pytest.FixtureRequest) -> Iterator[int]:
-    before = parallel.get_num_threads()
+def threads(request: pytest.FixtureRequest, threads_kept: None) -> int:
     parallel.set_num_threads(request.param)
-    yield request.param
-    parallel.set_num_threads(before)
+    return int(request.param)
 
 
 @pytest.fixture

@@ -62,16 +62,14 @@ def test_the_number_of_threads_does_not_matter(monkeypatch: pytest.MonkeyPatch) 
     assert differing(found[1], found[0]) + differing(found[2], found[0]) == []
 
 
+@pytest.mark.usefixtures("threads_kept")
 def test_the_number_of_threads_of_blas_does_not_matter_to_sums() -> None:
     """Unlike products of matrices, which are BLAS's affair, what is added is cut in one way."""
     names = [n for n in NAMES if "reduction" in declared.operators()[n].tags]
-    before, found = tengen.get_num_threads(), []
-    try:
-        for count in (1, 2, 8):
-            tengen.set_num_threads(count)
-            found.append({f"{n}({c.text})": computed(n, c) for n in names for c in calls(n)})
-    finally:
-        tengen.set_num_threads(before)
+    found = []
+    for count in (1, 2, 8):
+        tengen.set_num_threads(count)
+        found.append({f"{n}({c.text})": computed(n, c) for n in names for c in calls(n)})
     assert differing(found[1], found[0]) + differing(found[2], found[0]) == []
 
 

@@ -198,6 +198,7 @@ def test_arrays_and_operators_agree(name: str, options: dict[str, Any], dtype: s
         np.testing.assert_allclose(a, b, rtol=0, atol=5e-5 if dtype == "float32" else 1e-12)
 
 
+@pytest.mark.usefixtures("threads_kept")
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("name", OPTIONS)
 def test_large_parameters(name: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,23 +206,19 @@ def test_large_parameters(name: str, threads: int, monkeypatch: pytest.MonkeyPat
     numbers = np.random.default_rng(5)
     size = 5 * blocks.UPDATE_BLOCK + 77
     monkeypatch.setattr(blocks, "UPDATE_GRAIN", blocks.UPDATE_BLOCK)
-    before = tengen.get_num_threads()
     tengen.set_num_threads(threads)
-    try:
-        start = numbers.standard_normal(size)
-        options = {"lr": 0.01, **({"momentum": 0.9} if name in ("SGD", "RMSprop") else {})}
-        large = tengen.tensor(start).requires_grad_()
-        pieces = [tengen.tensor(start[i : i + 999]).requires_grad_() for i in range(0, size, 999)]
-        one, many = (getattr(optim, name)(found, **options) for found in ([large], pieces))
-        for _ in range(3):
-            grad = numbers.standard_normal(size)
-            large.grad = tengen.tensor(grad)
-            for i, p in enumerate(pieces):
-                p.grad = tengen.tensor(grad[999 * i : 999 * (i + 1)])
-            one.step()
-            many.step()
-    finally:
-        tengen.set_num_threads(before)
+    start = numbers.standard_normal(size)
+    options = {"lr": 0.01, **({"momentum": 0.9} if name in ("SGD", "RMSprop") else {})}
+    large = tengen.tensor(start).requires_grad_()
+    pieces = [tengen.tensor(start[i : i + 999]).requires_grad_() for i in range(0, size, 999)]
+    one, many = (getattr(optim, name)(found, **options) for found in ([large], pieces))
+    for _ in range(3):
+        grad = numbers.standard_normal(size)
+        large.grad = tengen.tensor(grad)
+        for i, p in enumerate(pieces):
+            p.grad = tengen.tensor(grad[999 * i : 999 * (i + 1)])
+        one.step()
+        many.step()
     together = np.concatenate([p.detach().numpy() for p in pieces])
     np.testing.assert_allclose(large.detach().numpy(), together, rtol=0, atol=1e-13)
 
