@@ -11,6 +11,7 @@
     python dev.py docs      the site, with the reference of operators, in .cache/site
     python dev.py machines  the tests with other BLAS kernels, orders of sums, Pythons, versions: hours
     python dev.py fuzz      random programs of operators, for as many --minutes as one wants
+    python dev.py sanitize  the accelerator built with sanitizers, under the tests that call it most
     python dev.py array_api the array API standard's own tests, of a checkout that one names, or cloned
     python dev.py install   the environment alone, with the extras that are named: install test docs
     python dev.py mutants   whether the tests notice the mistakes that are listed in tests/mutants
@@ -188,6 +189,12 @@ def fuzz(arguments: Sequence[str]) -> int:
     return run(PYTHON, "tests/fuzz/fuzz.py", *arguments)
 
 
+def sanitize(arguments: Sequence[str]) -> int:
+    """What GCC's sanitizers see in the accelerator."""
+    require("test", optional=[COMPILE])
+    return run(PYTHON, "tests/sanitized.py", *arguments)
+
+
 def array_api(arguments: Sequence[str]) -> int:
     """The suite data-apis/array-api-tests on tengen.array_api."""
     require("test")
@@ -267,6 +274,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "machines": machines,
     "mutants": mutants,
     "fuzz": fuzz,
+    "sanitize": sanitize,
 }
 
 

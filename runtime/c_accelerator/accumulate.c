@@ -2,11 +2,22 @@
    C's order. Whatever else there is, that function does. */
 #include "accelerator.h"
 
+/* What a weak reference is to, a new reference; None where that is gone. */
+static PyObject *referent(PyObject *reference) {
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject *found = NULL;
+    if (PyWeakref_GetRef(reference, &found) < 0) PyErr_Clear();
+    return found == NULL ? Py_NewRef(Py_None) : found;
+#else
+    return Py_XNewRef(PyWeakref_GetObject(reference));
+#endif
+}
+
 /* The leaf of an accumulator, a new reference, where its gradient is wanted; NULL where Python has to look. */
 static PyObject *wanted_leaf(PyObject *node) {
     PyObject *reference = READ(node, AccumulateGrad, leaf);
     if (reference == NULL || !PyWeakref_CheckRef(reference) || SLOT(node, layout.pinned) != Py_None) return NULL;
-    PyObject *leaf = Py_NewRef(PyWeakref_GET_OBJECT(reference));
+    PyObject *leaf = referent(reference);
     if (is_tensor(leaf) && SLOT(leaf, layout.edge) == Py_None && SLOT(leaf, layout.requires_grad) == Py_True &&
         is_of(SLOT(leaf, layout.meta), layout.AutogradMeta)) {
         return leaf;

@@ -22,7 +22,7 @@ Py_ssize_t slot_offset(PyObject *cls, const char *name) {
     Py_ssize_t offset = 0;
     if (Py_IS_TYPE(found, &PyMemberDescr_Type)) {
         PyMemberDef *member = ((PyMemberDescrObject *)found)->d_member;
-        if (member->type == T_OBJECT_EX) offset = member->offset;
+        if (member->type == Py_T_OBJECT_EX) offset = member->offset;
     }
     Py_DECREF(found);
     if (offset == 0) PyErr_Format(PyExc_TypeError, "%R has no slot %s", cls, name);

@@ -11,6 +11,8 @@
 #include <numpy/ufuncobject.h>
 
 #define MOST_OPERANDS 3
+/* What more numbers than these are set aside in is not on the stack. */
+#define MOST_ON_STACK 64
 /* So many elements at most: NumPy's choice costs little beside more. */
 #define MOST_ELEMENTS 4096
 /* And of native kernels of rows, which take longer for each, meanwhile holding the interpreter's lock. */
@@ -225,6 +227,20 @@ PyObject *ufunc_result(PyObject *function, PyObject *const *operands, Py_ssize_t
     return (PyObject *)result;
 }
 
+/* Run a loop whose results go to an array that may be an operand; whether no flag was raised, else nothing is written: what
+   NumPy would warn of must not have been when it does it again. */
+static int run_aside(const Loop *loop, PyObject *const *operands, Py_ssize_t count, PyArrayObject *result, Spread *of) {
+    double few[MOST_ON_STACK];
+    size_t bytes = (size_t)PyArray_NBYTES(result);
+    char *own = loop->native != NULL ? PyArray_BYTES(result) : (char *)few;
+    char *to = loop->native != NULL || bytes <= sizeof(few) ? own : PyMem_Malloc(bytes);
+    if (to == NULL) return 0;
+    int done = of == NULL ? run_loop(loop, operands, count, result, to) : run_spread(loop, operands, count, result, to, of);
+    if (done && loop->native == NULL) memcpy(PyArray_BYTES(result), to, bytes);
+    if (to != own) PyMem_Free(to);
+    return done;
+}
+
 /* Write the ufunc of the operands into an array, which may be one of them; whether that was done. */
 int ufunc_into(PyObject *function, PyObject *const *operands, Py_ssize_t count, PyObject *into) {
     Loop loop;
@@ -239,12 +255,7 @@ int ufunc_into(PyObject *function, PyObject *const *operands, Py_ssize_t count, 
         PyArrayObject *operand = (PyArrayObject *)operands[i];
         if (!same_places(operand, result) && may_overlap(operand, result)) return 0;
     }
-    /* what NumPy would warn of must not have been written when it does it again */
-    double aside[MOST_ELEMENTS];
-    char *to = loop.native != NULL ? PyArray_BYTES(result) : (char *)aside;
-    if (giver != NULL ? !run_loop(&loop, operands, count, result, to) : !run_spread(&loop, operands, count, result, to, &of)) return 0;
-    if (to == (char *)aside) memcpy(PyArray_BYTES(result), aside, (size_t)PyArray_NBYTES(result));
-    return 1;
+    return run_aside(&loop, operands, count, result, giver == NULL ? &of : NULL);
 }
 
 /* -- native kernels of rows ----------------------------------------------------------------------------------- */

@@ -151,7 +151,8 @@ def _threads() -> ThreadPoolExecutor:
         if _pool is None:
             from concurrent.futures import ThreadPoolExecutor
 
-            _pool = ThreadPoolExecutor(_count - 1, thread_name_prefix="tengen")
+            others = max(1, _count - 1)  # the number may be 1 since the work was cut
+            _pool = ThreadPoolExecutor(others, thread_name_prefix="tengen")
         return _pool
 
 

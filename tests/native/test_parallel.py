@@ -88,6 +88,21 @@ def test_many_callers_at_once():
     assert totals == [1000 * k for k in range(8)]
 
 
+def test_the_number_may_change_when_the_work_is_cut(monkeypatch):
+    def asked():
+        tengen.set_num_threads(1)  # another thread does
+        return 2
+
+    monkeypatch.setattr("tengen.native.parallel.get_num_threads", asked)
+    seen = np.zeros(10)
+
+    def task(begin, end):
+        seen[begin:end] += 1
+
+    parallel_for(task, 10, 1)
+    assert (seen == 1).all()
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_child_process_makes_threads_of_its_own():
