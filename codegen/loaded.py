@@ -8,10 +8,12 @@ from __future__ import annotations
 import gc
 import io
 import pickle
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from .emit.cache import Kept, sources
+from .emit.cache import GENERATOR, Kept, sources
 from .model.operators import Declarations
 from .read.libraries import Library
 
@@ -31,9 +33,23 @@ def load(declarations: Path, runtime: Path, library: Library | None = None) -> D
     if found is None:
         from .pipeline import load as load_anew  # late: most of the generator
 
-        found = load_anew(declarations, runtime, library)
+        with _lowered(declarations, library) as lowered:
+            found = load_anew(declarations, runtime, library, lowered)
         kept.write(pickle.dumps(found, pickle.HIGHEST_PROTOCOL))
     return found
+
+
+@contextmanager
+def _lowered(declarations: Path, library: Library | None) -> Iterator[set[str]]:
+    """The checksums of the native kernels that this generator has lowered, as they are kept and kept anew."""
+    kept = Kept("lowered.txt", declarations, library, [GENERATOR])
+    before = frozenset((kept.read() or b"").decode(errors="replace").split())
+    lowered = set(before)
+    try:
+        yield lowered
+    finally:
+        if lowered != before:
+            kept.write("\n".join(sorted(lowered)).encode())
 
 
 def _declared(content: bytes) -> Declarations | None:

@@ -17,26 +17,33 @@ from .model.operators import Declarations
 from .read.libraries import Library, index
 
 
-def load(declarations: Path, runtime: Path, library: Library | None = None) -> Declarations:
+def load(
+    declarations: Path, runtime: Path, library: Library | None = None, lowered: set[str] | None = None
+) -> Declarations:
     """Everything that the folder declares, and a library on top of it.
 
     ``runtime`` is where the functions that declarations name are looked up; its modules are
-    read, never imported.  Raises DeclarationErrors with every mistake that was found.
+    read, never imported.  Raises DeclarationErrors with every mistake that was found. ``lowered`` are the
+    checksums of native kernels that are known to be lowered, and become those of these declarations.
     """
     report = Report()
-    declared = load_reporting(declarations, runtime, report, library)
+    declared = load_reporting(declarations, runtime, report, library, lowered)
     report.finish()
     return declared
 
 
 def load_reporting(
-    declarations: Path, runtime: Path, report: Report, library: Library | None = None
+    declarations: Path,
+    runtime: Path,
+    report: Report,
+    library: Library | None = None,
+    lowered: set[str] | None = None,
 ) -> Declarations:
     """As ``load``, but mistakes go to ``report``, and entries that have one are left out."""
     native = index(runtime, "native", None)
     own_native = native if library is None else index(runtime, "native", library)
     symbolics = index(runtime, "onnx", None, "symbolics*.py")
-    tables = load_tables(declarations, own_native, symbolics, report, library)
+    tables = load_tables(declarations, own_native, symbolics, report, library, lowered)
     found = collect(declarations, library, tables, native, own_native, report)
     sources = vocabulary(found.operators.values(), tables, native, symbolics, declarations, runtime, report)
     own = library_vocabulary(sources, library, own_native, declarations, runtime)

@@ -13,6 +13,8 @@ from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parent.parent
 FOLDERS = ("codegen", "declarations", "generated", "runtime", "templates", "tests")
+#: What the generator knows of the same files.
+KEPT = ("generated.json", "declared.pickle", "rendered.json", "lowered.txt")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ def copy_project(root: Path, names: Iterable[str] = FOLDERS) -> Scratch:
             shutil.copytree(source, root / name, ignore=shutil.ignore_patterns(".*"))
         else:
             shutil.copy2(source, root)
-    for kept in ("generated.json", "declared.pickle", "rendered.json"):  # what is known of the same files
+    for kept in KEPT:
         if (PROJECT / ".cache" / kept).is_file():
             (root / ".cache").mkdir(exist_ok=True)
             shutil.copy2(PROJECT / ".cache" / kept, root / ".cache")

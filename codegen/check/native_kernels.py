@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import pickle
 import re
 from collections.abc import Iterable, Mapping
 
@@ -36,14 +38,29 @@ _HEAD = re.compile(r"(\w+)\(([^()]+)\) -> (?:\(([^()]+)\)|([^(),\[]+(?:\[[^\]]+\
 
 
 def load_native_kernels(
-    rows: Iterable[tuple[Mapping[str, Located], Place]], programs: Programs, report: Report
+    rows: Iterable[tuple[Mapping[str, Located], Place]],
+    programs: Programs,
+    report: Report,
+    lowered: set[str],
 ) -> dict[str, NativeKernel]:
-    """The kernels by name; mistakes are reported."""
+    """The kernels by name; mistakes are reported.
+
+    ``lowered`` are the checksums of those that are known to be lowered; it becomes those of these kernels.
+    """
     found: dict[str, NativeKernel] = {}
+    known = frozenset(lowered)
+    lowered.clear()
+    of_programs = hashlib.sha256(pickle.dumps(programs)).hexdigest()
     for fields, _ in rows:
-        kernel = _kernel(fields["kernel"], fields["body"], programs, report)
+        head, body = fields["kernel"], fields["body"]
+        kernel = _kernel(head, body, programs, report)
         if kernel is None:
             continue
+        text = f"{of_programs}\n{head.value}\n{body.value}"
+        checksum = hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
+        if checksum not in known and not _is_lowered(kernel, programs, body, report):
+            continue
+        lowered.add(checksum)
         if kernel.name in found:
             report.error(fields["kernel"].place, f'the kernel "{kernel.name}" is declared twice')
         found[kernel.name] = kernel
@@ -78,13 +95,18 @@ def _kernel(head: Located, body: Located, programs: Programs, report: Report) ->
             body.place, f"nothing is assigned to {one_of(missing)}", expected="each result is assigned"
         )
         return None
+    return kernel
+
+
+def _is_lowered(kernel: NativeKernel, programs: Programs, body: Located, report: Report) -> bool:
+    """Whether there is machine code for the kernel, which takes longer than all else here."""
     try:
         for scalar in SCALARS:
             lower(kernel, programs, scalar)
     except Unlowerable as error:
         report.error(body.place, f"the kernel {kernel.name} cannot be lowered: {error}")
-        return None
-    return kernel
+        return False
+    return True
 
 
 def _body(

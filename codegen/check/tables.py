@@ -120,8 +120,12 @@ def load_tables(
     symbolics: FunctionIndex,
     report: Report,
     library: Library | None = None,
+    lowered: set[str] | None = None,
 ) -> Tables:
-    """Reads the tables, and the backends of a library; mistakes are reported."""
+    """Reads the tables, and the backends of a library; mistakes are reported.
+
+    ``lowered`` are the native kernels that need not be lowered to see whether they can be.
+    """
     scalar_types = _scalar_types(directory, report)
     backends = _backends(directory, scalar_types, native, report)
     if library is not None:
@@ -134,15 +138,19 @@ def load_tables(
             listed.append((fields["tag"].value, fields["excludes"]))
     excluded = {tag: frozenset(known_words(located, tags, "tag", report)) for tag, located in listed}
     primitives = _primitives(directory, scalar_types, symbolics, report)
-    native_kernels = _native_kernels(directory, primitives.programs, report)
+    native_kernels = _native_kernels(
+        directory, primitives.programs, report, set() if lowered is None else lowered
+    )
     return Tables(scalar_types, backends, tags, primitives, excluded, native_kernels)
 
 
-def _native_kernels(directory: Path, programs: Programs, report: Report) -> dict[str, NativeKernel]:
+def _native_kernels(
+    directory: Path, programs: Programs, report: Report, lowered: set[str]
+) -> dict[str, NativeKernel]:
     """Those of native_kernels.yaml, where there is one."""
     name, keys = "native_kernels.yaml", NATIVE_KERNEL_KEYS
     rows = _rows(directory, name, keys, ("kernel", "body"), report) if (directory / name).exists() else []
-    return load_native_kernels(rows, programs, report)
+    return load_native_kernels(rows, programs, report, lowered)
 
 
 def _open(directory: Path, name: str, report: Report, display: str = "") -> Located | None:

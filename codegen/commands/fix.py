@@ -75,7 +75,8 @@ class Mending:
 
     def mend(self) -> DeclarationErrors | None:
         """Mend all that is certain; the mistakes that are left, if any are."""
-        while (errors := self.errors()) is not None:
+        errors = self.errors()
+        while errors is not None:
             before = self.texts()
             mended = [*self.round(errors.diagnostics)]
             if not mended:
@@ -87,6 +88,7 @@ class Mending:
                 self.write(before)
             else:
                 self.done += mended
+                errors = after
         return None
 
     def errors(self) -> DeclarationErrors | None:

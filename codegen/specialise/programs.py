@@ -54,8 +54,10 @@ def grouped(found: Mapping[str, str]) -> dict[str, list[str]]:
     """The functions by their programs, in which ``@`` stands for the function's own name."""
     groups: dict[str, list[str]] = {}
     for name, text in sorted(found.items()):
-        own = rf"\b(?<![.:@]){re.escape(name.rpartition('.')[2])}\b(?![.:@])"
-        groups.setdefault(re.sub(own, "@", text), []).append(name)
+        function = name.rpartition(".")[2]
+        if function in text:
+            text = re.sub(rf"\b(?<![.:@]){re.escape(function)}\b(?![.:@])", "@", text)
+        groups.setdefault(text, []).append(name)
     return groups
 
 

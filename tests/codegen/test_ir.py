@@ -8,6 +8,8 @@ from collections.abc import Mapping
 import pytest
 
 from tengen.codegen.ir.expressions import (
+    BINARY,
+    COMPARISONS,
     Constant,
     Expr,
     Foreign,
@@ -96,6 +98,66 @@ def test_nothing_is_lost() -> None:
             continue
         if write(formula.tree) != formula.text:
             assert ast.dump(ast.parse(write(formula.tree), mode="eval").body) == ast.dump(tree)
+
+
+#: Each kind of expression, with holes.
+WITH_HOLES = [
+    *[f"□ {symbol} □" for symbol in (*BINARY, *COMPARISONS, "and", "or")],
+    *[
+        "-□",
+        "+□",
+        "~□",
+        "not □",
+        "□ < □ <= □",
+        "□ and □ and □",
+        "□ or □ or □",
+        "□ if □ else □",
+        "□.a",
+        "□[□]",
+    ],
+    *[
+        "□[□:□:□]",
+        "□[□, :]",
+        "□[□,]",
+        "□(□, k=□, **□)",
+        "(□, □)",
+        "(□,)",
+        "[□, □]",
+        "{□: □}",
+        "lambda *a, b=□: □",
+    ],
+    *[
+        "[□ for a in □ if □ if □]",
+        "(□ for a in □ for b in □)",
+        "lambda a=□, *, b, **c: □",
+        "(a := □)",
+        "f(*□)",
+    ],
+]
+FILLINGS = [text.replace("□", "x") for text in WITH_HOLES] + [
+    "1",
+    "2.5",
+    "1e400",
+    "3j",
+    "()",
+    "''",
+    "...",
+    "lambda: x",
+]
+
+
+@pytest.mark.parametrize("outer", WITH_HOLES)
+def test_every_expression_in_every_other(outer: str) -> None:
+    """What is written is what Python writes: it has parentheses where they are needed, and no others."""
+    count = outer.count("□")
+    for inner in FILLINGS:
+        for hole in range(count):
+            texts = iter([f"({inner})" if n == hole else "y" for n in range(count)])
+            text = "".join([next(texts) if c == "□" else c for c in outer])
+            expr = read_expression(text)
+            tree = ast.parse(text, mode="eval").body
+            assert ast.dump(ast.parse(write(expr), mode="eval").body) == ast.dump(tree), text
+            assert write(expr).count("(") <= ast.unparse(tree).count("(") + text.count(","), text
 
 
 @pytest.mark.parametrize("text", TEXTS)

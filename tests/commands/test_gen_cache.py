@@ -35,7 +35,8 @@ def test_the_same_with_and_without(scratch: Scratch, tengen: Command) -> None:
         file.unlink()
     answers.append((tengen("gen", "--check").stdout, tengen("gen").stdout))
     assert len(set(answers)) == 1
-    assert {p.name for p in caches.glob("*.*")} == {"generated.json", "declared.pickle", "rendered.json"}
+    kept = {"generated.json", "declared.pickle", "rendered.json", "lowered.txt"}
+    assert {p.name for p in caches.glob("*.*")} == kept
     assert state(scratch.root / "generated") == before
 
 
