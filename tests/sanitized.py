@@ -2,8 +2,8 @@
 
     python dev.py sanitize [address] [thread] [-- ARGUMENTS]
 
-``address`` finds reads and writes beyond memory, what is used after it was freed, and what C leaves undefined;
-``thread`` finds what threads do to the same memory at once. Both are built in a copy of the project, and must
+``address`` finds what is read or written beyond memory, or used after it was freed, and what C leaves
+undefined; ``thread`` finds what threads do to the same memory at once. Both are built in a copy of the project, and must
 first report a mistake of each kind that is there on purpose. What stands behind ``--`` is handed to pytest.
 """
 
@@ -28,7 +28,7 @@ FUZZ = ("tests/fuzz/fuzz.py", "--minutes", "1")
 
 @dataclass(frozen=True, slots=True)
 class Sanitizer:
-    """One build: its flags, the libraries that a process must load first, the tests, the mistakes it finds."""
+    """One build: its flags, what a process must load first, the tests, and the mistakes that it finds."""
 
     flags: tuple[str, ...]
     libraries: tuple[str, ...]
@@ -51,7 +51,8 @@ SANITIZERS = {
     "thread": Sanitizer(
         ("-fsanitize=thread",),
         ("libtsan.so",),
-        {"TSAN_OPTIONS": "die_after_fork=0 halt_on_error=1 exitcode=66"},  # a test forks with threads on purpose
+        # A test forks with threads on purpose.
+        {"TSAN_OPTIONS": "die_after_fork=0 halt_on_error=1 exitcode=66"},
         (
             "tests/accelerator/test_shares.py",
             "tests/native/test_parallel.py",
