@@ -3,8 +3,9 @@
     python dev.py sanitize [address] [thread] [-- ARGUMENTS]
 
 ``address`` finds what is read or written beyond memory, or used after it was freed, and what C leaves
-undefined; ``thread`` finds what threads do to the same memory at once. Both are built in a copy of the project, and must
-first report a mistake of each kind that is there on purpose. What stands behind ``--`` is handed to pytest.
+undefined; ``thread`` finds what threads do to the same memory at once. Both are built in a copy of the
+project, and must first report a mistake of each kind that is there on purpose. What stands behind ``--`` is
+handed to pytest.
 """
 
 from __future__ import annotations
