@@ -79,6 +79,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.write_line("torch is not installed: NOTHING WAS COMPARED WITH IT", yellow=True)
 
 
+@pytest.hookimpl(tryfirst=True)  # before what skips a test, which ends its setup
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """A test that is marked ``oracle`` runs only where torch is installed."""
     item.stash[BEFORE] = thread_counts()
