@@ -194,7 +194,7 @@ def _attribute(name: str) -> _typing.Any:
             return found
     if _generating() and not name.startswith("__"):
         return getattr(_import_module("tengen.namespace"), name)
-    raise AttributeError(f"module 'tengen' has no attribute {name!r}")
+    raise _import_module("tengen.core.missing_name").MissingName("tengen", name, __dir__)
 
 
 if not _typing.TYPE_CHECKING:  # a checker would believe that every name exists

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import pkgutil
+import re
 import subprocess
 import sys
 
 import pytest
 
 import tengen
+from tengen.core.missing_name import LACKING
 
 
 def run(code: str) -> str:
@@ -57,6 +60,38 @@ def test_modules_do_not_hide_what_they_are_named_for():
 def test_unknown_names():
     with pytest.raises(AttributeError, match="module 'tengen' has no attribute 'foo'"):
         tengen.foo  # noqa: B018
+
+
+@pytest.mark.parametrize("missing", ["sofmax", "zeross", "Tensr", "no_gard", "autgrad"])
+def test_a_name_that_was_probably_meant_is_in_the_text(missing):
+    """Python itself suggests one only of modules with at most 750 names."""
+    with pytest.raises(AttributeError) as caught:
+        getattr(tengen, missing)
+    (meant,) = re.findall(r"Did you mean: '(\w+)'\?$", str(caught.value))
+    assert hasattr(tengen, meant)
+    assert not hasattr(tengen, missing)
+    assert caught.value.name == missing
+
+
+def test_a_name_of_tensors_that_was_probably_meant_is_in_the_traceback():
+    """Python suggests it: tensors have few enough names."""
+    assert len(dir(tengen.ones(1))) <= 750
+
+
+def test_modules_of_pytorch_that_are_not_there():
+    with pytest.raises(AttributeError, match="'distributions': tengen lacks this module of PyTorch's"):
+        tengen.distributions  # noqa: B018
+
+
+@pytest.mark.oracle
+def test_all_modules_of_pytorch_that_are_not_there(torch):
+    theirs = {m.name for m in pkgutil.iter_modules(torch.__path__) if not m.name.startswith("_")}
+    assert {name for name in theirs if not hasattr(tengen, name)} == LACKING
+
+
+def test_as_a_program():
+    done = subprocess.run([sys.executable, "-m", "tengen", "--version"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, f"tengen {tengen.__version__}\n")
 
 
 def test_constants():
