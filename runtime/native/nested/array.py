@@ -53,8 +53,8 @@ class RaggedArray(StoredArray):
         """An array of which the last ``trailing`` dimensions are those of ``rows``, which ``rows`` gave."""
         raise NotImplementedError
 
-    def same_components(self, other: RaggedArray) -> bool:
-        """Whether the ragged sizes of both are the same, so that their values stand beside each other."""
+    def values_beside(self, like: RaggedArray) -> Array | None:
+        """The values, each in the place that ``like`` has for it; None where dimensions or ragged sizes differ."""
         raise NotImplementedError
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **_: Any) -> Any:
@@ -69,7 +69,7 @@ class RaggedArray(StoredArray):
 
     def assign(self, other: RaggedArray) -> None:
         """Take over the values of another array of the same sizes."""
-        self.values[...] = other.values
+        self.values[...] = other.values_beside(self)
 
     @property
     def dense_dim(self) -> int:
@@ -189,17 +189,24 @@ class JaggedArray(RaggedArray):
 
     def _check_trailing(self, trailing: int) -> None:
         if self.ragged_idx > self.values.ndim - trailing:
-            raise RuntimeError(
-                f"expected the last {trailing} of the dimensions to be of one size in all components, "
-                f"but got a nested tensor of the size {list(self.shape)}"
-            )
+            raise _no_rows(self, trailing)
 
-    def same_components(self, other: RaggedArray) -> bool:
-        return (
-            isinstance(other, JaggedArray)
-            and self.ragged_size == other.ragged_size
-            and self.ndim - self.ragged_idx == other.ndim - other.ragged_idx
+    def values_beside(self, like: RaggedArray) -> Array | None:
+        same = (
+            isinstance(like, JaggedArray)
+            and self.ragged_size == like.ragged_size
+            and (self.ndim, self.ragged_idx) == (like.ndim, like.ragged_idx)
         )
+        if not same:
+            return None
+        return self.values if self._same_places(like) else like.with_components(self.components()).values
+
+    def _same_places(self, like: JaggedArray) -> bool:
+        """Whether components of these sizes begin at the same offsets, in as many values."""
+        at = self.ragged_idx - 1
+        if self.values.shape[at] != like.values.shape[at]:
+            return False
+        return self.offsets is like.offsets or np.array_equal(self.offsets, like.offsets)
 
 
 class NestedArray(RaggedArray):
@@ -249,11 +256,8 @@ class NestedArray(RaggedArray):
 
     def rows(self, trailing: int) -> Array:
         last = self.shape[self.ndim - trailing :]
-        if any([isinstance(n, SymInt) for n in last]):
-            raise RuntimeError(
-                f"expected the last {trailing} of the dimensions to be of one size in all components, "
-                f"but got a nested tensor of the size {list(self.shape)}"
-            )
+        if trailing >= self.ndim or any([isinstance(n, SymInt) for n in last]):
+            raise _no_rows(self, trailing)
         count = int(self.sizes[:, : self.sizes.shape[1] - trailing].prod(1).sum())
         return self.values.reshape(count, *last)
 
@@ -262,8 +266,15 @@ class NestedArray(RaggedArray):
         last = np.broadcast_to(np.array(rows.shape[1:], np.int64), (len(lead), rows.ndim - 1))
         return NestedArray(rows.reshape(-1), np.concatenate([lead, last], 1))
 
-    def same_components(self, other: RaggedArray) -> bool:
-        return isinstance(other, NestedArray) and self.shape == other.shape
+    def values_beside(self, like: RaggedArray) -> Array | None:
+        return self.values if isinstance(like, NestedArray) and self.shape == like.shape else None
+
+
+def _no_rows(self: RaggedArray, trailing: int) -> RuntimeError:
+    return RuntimeError(
+        f"expected the last {trailing} of the dimensions to be of components, and of one size in all of them, "
+        f"but got a nested tensor of the size {list(self.shape)}"
+    )
 
 
 def of_components(components: Sequence[Array]) -> NestedArray:

@@ -72,8 +72,10 @@ def _values_beside(name: str, operand: Any, like: RaggedArray) -> Any:
     """What of an operand goes with the values of ``like``."""
     if operand is like:
         return like.values
-    if isinstance(operand, RaggedArray) and operand.same_components(like):
-        return operand.values
+    if isinstance(operand, RaggedArray):
+        values = operand.values_beside(like)
+        if values is not None:
+            return values
     if operand is None or not np.ndim(operand):
         return operand
     if isinstance(like, JaggedArray):

@@ -50,10 +50,11 @@ def _of_rows(like: RaggedArray, rows: Array, weight_ndim: int) -> RaggedArray:
 
 
 def nested_matmul(self: Any, other: Any) -> Any:
-    """The product of the matrices of each component with those beside them, of which some may be strided.
+    """The product of the matrices of each component with those beside them.
 
-    Strided where all of these are of one size and both factors are jagged. RuntimeError for sizes that do
-    not fit.
+    A factor that is strided has a matrix for all components, or as many dimensions as the nested one, and
+    something for each component. The product is strided where all of its matrices are of one size and both
+    factors are jagged. RuntimeError for sizes that do not fit.
     """
     if isinstance(self, RaggedArray) and not isinstance(other, RaggedArray) and other.ndim == 2:
         rows = self.rows(1)
@@ -61,9 +62,13 @@ def nested_matmul(self: Any, other: Any) -> Any:
             raise _cannot(self, other)
         return _of_rows(self, upcast(rows) @ upcast(other), 2)
     like = self if isinstance(self, RaggedArray) else other
+    if {one.ndim for one in (self, other) if isinstance(one, RaggedArray) or one.ndim != 2} != {like.ndim}:
+        raise _cannot(self, other)  # dimension 0 of one is not that of the other
     lefts, rights = _matrices(self, like), _matrices(other, like)
-    if len(lefts) != len(rights) or any([_unfit(a, b) for a, b in zip(lefts, rights, strict=True)]):
-        raise _cannot(self, other)
+    if len(lefts) != len(rights):
+        raise RuntimeError(f"expected as many components of both, but got {len(lefts)} and {len(rights)}")
+    for number, (a, b) in enumerate(zip(lefts, rights, strict=True)):
+        _check_fit(number, a, b)
     products = [
         np.matmul(upcast(a), upcast(b)).astype(a.dtype, copy=False)
         for a, b in zip(lefts, rights, strict=True)
@@ -80,13 +85,18 @@ def nested_bmm(self: Any, mat2: Any) -> Any:
 
 
 def _matrices(one: Any, like: RaggedArray) -> list[Array]:
+    """What a factor has for each component of ``like``."""
     if isinstance(one, RaggedArray):
         return one.components()
     return [one] * like.shape[0] if one.ndim == 2 else list(one)
 
 
-def _unfit(a: Array, b: Array) -> bool:
-    return min(a.ndim, b.ndim) < 2 or a.shape[-1] != b.shape[-2]
+def _check_fit(number: int, a: Array, b: Array) -> None:
+    sizes = f"{list(a.shape)} and {list(b.shape)}"
+    if min(a.ndim, b.ndim) < 2 or a.shape[-1] != b.shape[-2]:
+        raise RuntimeError(f"the matrices of component {number} cannot be multiplied ({sizes})")
+    if any([n != m and 1 not in (n, m) for n, m in zip(a.shape[:-2], b.shape[:-2], strict=True)]):
+        raise RuntimeError(f"the batches of matrices of component {number} do not go together ({sizes})")
 
 
 def _cannot(a: Any, b: Any) -> RuntimeError:

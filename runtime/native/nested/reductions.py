@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dims import wrap_dim
+from ..dims import wrap_dims
 from ..nn.softmax import log_softmax, log_softmax_backward_data, softmax, softmax_backward_data
 from ..reductions import (
     all_dims,
@@ -102,8 +102,8 @@ def _along(kernel: Callable[[Array, int | None, bool], Array]) -> Kernel:
 
 def _reduced(kernel: Kernel, self: RaggedArray, dim: Dims, keepdim: bool) -> Any:
     """A reduction: nested where the dimensions that are left are ragged, else strided."""
-    chosen = range(self.ndim) if not dim else [wrap_dim(d, self.ndim) for d in dim]
-    if len(set(chosen)) == self.ndim:
+    chosen = range(self.ndim) if not dim else wrap_dims(tuple(dim), self.ndim)
+    if len(chosen) == self.ndim:
         total = np.asarray(kernel(_flat(self), None, False))
         return total.reshape((1,) * self.ndim) if keepdim else total
     if not isinstance(self, JaggedArray):

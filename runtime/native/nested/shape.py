@@ -39,7 +39,7 @@ def over(self: RaggedArray, dims: Sequence[int], function: Callable[..., Array],
     It is called once, on the values, where components do not differ in these dimensions.
     """
     if isinstance(self, JaggedArray) and self.ragged_idx - 1 not in dims:
-        return self.with_values(function(self.values, *[other.values for other in others]))
+        return self.with_values(function(self.values, *[other.values_beside(self) for other in others]))
     components = zip(self.components(), *[other.components() for other in others], strict=True)
     return self.with_components([function(*given) for given in components])
 
@@ -88,8 +88,15 @@ def nested_with_components(tensors: Sequence[Array], like: RaggedArray) -> Ragge
     return like.with_components(tensors)
 
 
-def nested_to_copy(self: RaggedArray, dtype: Any) -> RaggedArray:
-    """A copy, as a dtype, None for its own."""
+def check_order(memory_format: Any) -> None:
+    """RuntimeError for channels_last and its like, orders of the dimensions of strided tensors."""
+    if memory_format not in (None, contiguous_format, preserve_format):
+        raise RuntimeError(f"a nested tensor has no order of the dimensions: got memory_format={memory_format}")
+
+
+def nested_to_copy(self: RaggedArray, dtype: Any, memory_format: Any) -> RaggedArray:
+    """A copy, as a dtype, None for its own. RuntimeError for channels_last and its like."""
+    check_order(memory_format)
     copied = self.copy()
     return copied if dtype is None else copied.with_values(cpu.cast(copied.values, dtype))
 
@@ -99,8 +106,7 @@ def nested_clone(self: RaggedArray, memory_format: Any) -> RaggedArray:
 
     RuntimeError for channels_last and its like.
     """
-    if memory_format not in (None, contiguous_format, preserve_format):
-        raise RuntimeError(f"clone: a nested tensor has no order of the dimensions {memory_format}")
+    check_order(memory_format)
     return nested_pack(self).copy() if memory_format is contiguous_format else self.copy()
 
 
@@ -437,6 +443,9 @@ def nested_cat(tensors: Sequence[RaggedArray], dim: int) -> RaggedArray:
     if not at:
         if any([isinstance(t, JaggedArray) for t in tensors]):
             raise RuntimeError("not supported for a nested tensor of the layout jagged on dim=0")
+        if len({t.ndim for t in tensors}) > 1:
+            found = ", ".join([str(t.ndim) for t in tensors])
+            raise RuntimeError(f"expected nested tensors of one number of dimensions, but got {found}")
         return of_components([component for t in tensors for component in t.components()])
     if isinstance(first.shape[at], SymInt) and isinstance(first, JaggedArray):
         raise RuntimeError(f"not supported for a nested tensor on its ragged dimension, dim={at}")
