@@ -324,6 +324,11 @@ def run_out(
         if target._array.shape == result._array.shape and overlap.get(OUT) != FREE:
             check_no_internal_overlap(op_name, target)
         else:
+            if target.is_nested:
+                raise RuntimeError(
+                    f"{op_name}(): Expected out tensor of the size {list(result._array.shape)}, but got "
+                    f"{list(target._array.shape)}: a nested tensor is not resized"
+                )
             check_room(target, element_count(result._array.shape))
     for target, result in zip(targets, results, strict=True):
         begin_write(target)
@@ -339,9 +344,8 @@ def check_backend(op_name: str, target: Any, result: Any) -> None:
         return
     wanted, given = result._type.backend.device, target._type.backend.device
     if wanted == given:
-        raise RuntimeError(
-            f"{op_name}(): Expected out tensor of the layout {result.layout}, but got {target.layout}"
-        )
+        wanted, given = [f"nested {t.layout}" if t.is_nested else t.layout for t in (result, target)]
+        raise RuntimeError(f"{op_name}(): Expected out tensor of the layout {wanted}, but got {given}")
     raise RuntimeError(f"{op_name}(): Expected out tensor to be on {wanted}, but got {given} instead")
 
 

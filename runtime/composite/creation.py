@@ -10,7 +10,14 @@ from tengen.generated import functions as F
 from ..autograd.grad_mode import grad_mode
 from ..core.device import as_device
 from ..core.errors import explain
-from ..core.memory_format import SPARSE, contiguous_format, preserve_format, sparse_bsc, sparse_bsr
+from ..core.memory_format import (
+    SPARSE,
+    check_nested_format,
+    contiguous_format,
+    preserve_format,
+    sparse_bsc,
+    sparse_bsr,
+)
 from ..core.scalar_type import default_complex
 from ..dispatch.legacy_type_dispatch import type_of
 from ..native.creation import check_size, filler
@@ -30,10 +37,16 @@ Number = bool | int | float | complex
 Shape = tuple[int, ...]
 
 
-def _type(self: Tensor, dtype: DType | None, device: Device | None, layout: Layout | None = None) -> Type:
+def _type(
+    self: Tensor,
+    dtype: DType | None,
+    device: Device | None,
+    layout: Layout | None = None,
+    memory_format: Any = None,
+) -> Type:
     """The Type for a tensor like ``self``, save for what was asked."""
     if self.is_nested:
-        _check_nested(self, device, layout)
+        _check_nested(self, device, layout, memory_format)
         device = layout = None  # those that it has
     if layout is not None and layout is not self.layout:
         scalar_type = self.dtype if dtype is None else dtype
@@ -46,8 +59,12 @@ def _type(self: Tensor, dtype: DType | None, device: Device | None, layout: Layo
     return type_of(own.scalar_type if dtype is None else dtype, as_device(device), None, self.layout.name)
 
 
-def _check_nested(self: Tensor, device: Device | None, layout: Layout | None) -> None:
-    """RuntimeError for a layout other than the nested tensor's, NotImplementedError for another device."""
+def _check_nested(self: Tensor, device: Device | None, layout: Layout | None, memory_format: Any) -> None:
+    """RuntimeError for a layout other than the nested tensor's, and for an order of its dimensions.
+
+    NotImplementedError for another device.
+    """
+    check_nested_format(memory_format)
     if layout is not None and layout is not self.layout:
         raise RuntimeError(
             f"a tensor like a nested one of the layout {self.layout} has that layout: got layout={layout}; "
@@ -92,7 +109,7 @@ def _like(self: Tensor, kind: Type, memory_format: Any) -> Any:
 def empty_like(self: Tensor, dtype: Any, layout: Any, device: Any, memory_format: Any) -> Tensor:
     """Whatever the memory held; nothing is stored in a sparse tensor."""
     _check_same_layout(self, layout)
-    kind = _type(self, dtype, device, layout)
+    kind = _type(self, dtype, device, layout, memory_format)
     return _in_layout(kind.wrap(unwritten(_like(self, kind, memory_format))), self, layout)
 
 
@@ -104,7 +121,7 @@ def full_like(
     Raises RuntimeError for a number that the dtype cannot hold.
     """
     _check_same_layout(self, layout)
-    kind = _type(self, dtype, device, layout)
+    kind = _type(self, dtype, device, layout, memory_format)
     if not kind.backend.is_strided:
         filled: Tensor = kind.wrap(_like(self, kind, memory_format)).fill_(fill_value)
         return _in_layout(filled, self, layout)
@@ -118,7 +135,7 @@ def full_like(
 
 def zeros_like(self: Tensor, dtype: Any, layout: Any, device: Any, memory_format: Any) -> Tensor:
     """0 everywhere; nothing is stored in a sparse tensor."""
-    kind = _type(self, dtype, device, layout)
+    kind = _type(self, dtype, device, layout, memory_format)
     if not kind.backend.is_strided:
         made: Tensor = kind.wrap(kind.backend.lib.zeros_like(self._array, kind.dtype))
         return _in_layout(made, self, layout)
@@ -131,7 +148,7 @@ def zeros_like(self: Tensor, dtype: Any, layout: Any, device: Any, memory_format
 def ones_like(self: Tensor, dtype: Any, layout: Any, device: Any, memory_format: Any) -> Tensor:
     """1 everywhere, or where a sparse tensor stores elements."""
     _check_same_layout(self, layout)
-    kind = _type(self, dtype, device, layout)
+    kind = _type(self, dtype, device, layout, memory_format)
     if memory_format is None and kind.backend.is_strided and self.is_contiguous() and self._array.size:
         return kind.wrap(kind.backend.lib.ones(self._array.shape, kind.dtype))
     return full_like(self, 1, dtype, layout, device, memory_format)

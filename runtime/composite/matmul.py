@@ -49,6 +49,8 @@ def matmul(self: Tensor, other: Tensor) -> Tensor:
         # One matrix or vector for all the batches, which are but more rows of ``self``.
         return other.t().mv(self) if a == 1 else F.linear(self, other.t())
     if a == 1:
+        if self.is_nested:
+            raise RuntimeError("matmul: a nested tensor must be at least 3D, but self is 1D")
         return F._batched_matmul(self.unsqueeze(0), other).squeeze(-2)
     if a == 2 and self._type.backend is not other._type.backend and other._type.backend.is_strided:
         # A matrix of another layout for all the batches.

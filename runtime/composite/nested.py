@@ -29,6 +29,11 @@ def nested_attention(
     for argument, tensor in given.items():
         if not tensor.is_nested:
             raise RuntimeError(f"{name}: expected query, key and value to be nested, but {argument} is not")
+        if tensor.ndim != query.ndim:
+            raise RuntimeError(
+                f"{name}: expected as many dimensions of {argument} as of query, but got {tensor.ndim} "
+                f"and {query.ndim}"
+            )
         if tensor.shape[0] != query.shape[0]:
             raise RuntimeError(
                 f"{name}: expected as many components of {argument} as of query, but got {tensor.shape[0]} "

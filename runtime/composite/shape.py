@@ -25,6 +25,7 @@ from ..c_accelerator import accelerated
 from ..core.interception import active
 from ..core.memory_format import contiguous_format, preserve_format
 from ..core.scalar_type import bool_, int64
+from ..core.sym_int import SymInt, ragged_size
 from ..native.creation import check_size
 from ..native.dims import wrap_dim, wrap_dims
 from ..native.layout import (
@@ -234,6 +235,8 @@ def narrow(self: Tensor, dim: int, start: int, length: int) -> Tensor:
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
     n = self._array.shape[wrap_dim(dim, self._array.ndim)]
+    if n.__class__ is SymInt:
+        raise ragged_size("narrow", dim, n)
     if not -n <= start <= n:
         raise IndexError(
             f"narrow(): start out of range (expected to be in range of [{-n}, {n}], but got {start})"
@@ -268,6 +271,8 @@ def _chunk_sizes(name: str, self: Tensor, chunks: int, dim: int) -> tuple[int, .
     if chunks <= 0:
         raise RuntimeError(f"{name}() expects `chunks` to be greater than 0, got: {chunks}")
     n = self._array.shape[wrap_dim(dim, self._array.ndim)]
+    if n.__class__ is SymInt:
+        raise ragged_size(name, dim, n)
     size = -(-n // chunks)
     return split_sizes(n, size) if size else (0,) * chunks
 
@@ -310,6 +315,8 @@ def _size_to_split(self: Tensor, dim: int) -> int:
             "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
         )
     size: int = self._array.shape[wrap_dim(dim, self._array.ndim)]
+    if size.__class__ is SymInt:
+        raise ragged_size("tensor_split", dim, size)
     return size
 
 
@@ -526,9 +533,12 @@ def resize_(self: Tensor, size: Sequence[int], memory_format: Any = None) -> Ten
     from ..core.storage import begin_write
 
     if not self._type.backend.is_strided:
-        raise NotImplementedError(
-            f"resize_: not implemented for tensors of the layout {self.layout}, see sparse_resize_"
+        instead = (
+            "a nested tensor"
+            if self.is_nested
+            else f"tensors of the layout {self.layout}, see sparse_resize_"
         )
+        raise NotImplementedError(f"resize_: not implemented for {instead}")
     check_write(self)
     if self._requires_grad and not grad_mode.inference:
         raise RuntimeError("cannot resize variables that require grad")

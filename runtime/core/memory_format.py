@@ -79,6 +79,12 @@ def check_rank(format: memory_format, shape: tuple[int, ...]) -> None:
         )
 
 
+def check_nested_format(format: memory_format | None) -> None:
+    """RuntimeError for channels_last and its like, orders of dimensions that a nested tensor has not."""
+    if format not in (None, contiguous_format, preserve_format):
+        raise RuntimeError(f"a nested tensor has no order of the dimensions: got memory_format={format}")
+
+
 def is_channels_last(format: memory_format, shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
     """Whether an array of this layout is dense in ``format``, one of the two channels-last ones."""
     order = _CHANNELS_LAST[format]

@@ -13,6 +13,13 @@ class RaggedSizeError(RuntimeError):
     """A number was asked for, and a size is ragged."""
 
 
+def ragged_size(name: str, dim: int, size: Any) -> RaggedSizeError:
+    """The error of an operator that needs one number as the size of a dimension."""
+    return RaggedSizeError(
+        f"{name}: not supported for a nested tensor on dim={dim}, of the ragged size {size}"
+    )
+
+
 class SymInt:
     """The size of a ragged dimension, shown as ``j1``: one number for each part.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,14 +37,14 @@ def nested_tensor_from_jagged(
 
     ``offsets``, (B + 1,), says where the components begin. ``lengths``, (B,), says how long they are: alone,
     or with ``offsets`` where there are gaps. The ragged dimension is the number ``jagged_dim`` of the result,
-    1 by default. ``min_seqlen`` and ``max_seqlen`` are looked up, not taken. The result shares the memory of
-    ``values``, and gradients flow to it. RuntimeError for offsets and lengths that are absent or out of
-    bounds; ValueError for a ``jagged_dim`` that is out of range.
+    1 by default. No component may be shorter than ``min_seqlen`` or longer than ``max_seqlen``, which change
+    nothing else. The result shares the memory of ``values``, and gradients flow to it. RuntimeError for
+    offsets and lengths that are absent or out of bounds; ValueError for a ``jagged_dim`` that is out of
+    range; TypeError for arguments of other classes.
     """
     name = "nested_tensor_from_jagged()"
-    if values.is_nested:
-        raise RuntimeError(f"{name}: argument values must not be nested itself")
-    at = 1 if jagged_dim is None else jagged_dim
+    check_strided(name, "values", values)
+    at = _integer(name, "jagged_dim", 1 if jagged_dim is None else jagged_dim)
     if not 1 <= at <= values.ndim:
         raise ValueError(
             f"{name}: Expected jagged_dim >=1 and at most {values.ndim}, the number of dimensions of values, "
@@ -56,16 +57,34 @@ def nested_tensor_from_jagged(
         offsets = F.cat([lengths.new_zeros(1), lengths.cumsum(0)])
         lengths = None
     _check_places(name, offsets, lengths, values.shape[at - 1])
+    _check_lengths(name, offsets, lengths, min_seqlen, max_seqlen)
     return F._nested_view_from_jagged(values, offsets, lengths, at)
 
 
-def _is_tensor(given: Any) -> bool:
-    return isinstance(given, TensorBase)
+def check_strided(name: str, what: str, given: Any) -> None:
+    """TypeError for what is no tensor, RuntimeError for one that is nested or sparse.
+
+    NotImplementedError for one on a device that has no nested tensors.
+    """
+    if not isinstance(given, TensorBase):
+        raise TypeError(f"{name}: argument {what} must be Tensor, not {type(given).__name__}")
+    if given.is_nested or given.layout is not strided:
+        found = "a nested one" if given.is_nested else given.layout
+        raise RuntimeError(f"{name}: argument {what} must be a strided tensor, but got {found}")
+    if given.device.type != "cpu":
+        raise NotImplementedError(
+            f"{name}: there are no nested tensors on the device {given.device}, which {what} is on"
+        )
+
+
+def _integer(name: str, what: str, given: Any) -> int:
+    if isinstance(given, bool) or not hasattr(given, "__index__"):
+        raise TypeError(f"{name}: argument {what} must be int, not {type(given).__name__}")
+    return index(given)
 
 
 def _check_integers(name: str, what: str, given: Any) -> None:
-    if not _is_tensor(given):
-        raise TypeError(f"{name}: argument {what} must be Tensor, not {type(given).__name__}")
+    check_strided(name, what, given)
     if given.ndim != 1 or given.dtype.is_floating_point or given.dtype.is_complex or given.dtype is bool_:
         raise RuntimeError(
             f"{name}: {what} must be 1D and of integers, but got {given.ndim}D of {given.dtype}"
@@ -105,6 +124,14 @@ def _check_places(name: str, offsets: Any, lengths: Any, total: int) -> None:
         )
 
 
+def _check_lengths(name: str, offsets: Any, lengths: Any, least: int | None, most: int | None) -> None:
+    """TypeError for bounds that are no integers, RuntimeError where a component is not within them."""
+    counts = np.diff(offsets._array) if lengths is None else lengths._array
+    for what, bound, within in (("min_seqlen", least, np.less_equal), ("max_seqlen", most, np.greater_equal)):
+        if bound is not None and not within(_integer(name, what, bound), counts).all():
+            raise RuntimeError(f"{name}: got {what}={bound} for components of the lengths {counts.tolist()}")
+
+
 def narrow(
     tensor: Tensor,
     dim: int,
@@ -114,20 +141,23 @@ def narrow(
 ) -> Tensor:
     """A slice ``start : start + length`` of each row of a tensor, as a nested tensor.
 
-    With the layout ``tengen.jagged`` the bounds are numbers, or tensors with one for each row; ``dim`` is 1,
-    and the memory is shared, with gaps between the components. With ``tengen.strided`` they are numbers.
-    RuntimeError for others, and out of bounds.
+    With the layout ``tengen.jagged`` the bounds are numbers, or tensors of integers with one for each row;
+    ``dim`` is 1, and the memory is shared, with gaps between the components, where the rows lie one behind
+    the other. With ``tengen.strided`` they are numbers. RuntimeError for others, and out of bounds.
     """
+    check_strided("narrow()", "tensor", tensor)
     if layout is strided:
-        if not isinstance(start, int) or not isinstance(length, int):
+        if not _is_number(start) or not _is_number(length):
             raise RuntimeError("narrow(): start and length must be integers for the strided layout NT impl")
         return as_nested_tensor(tensor.narrow(dim, start, length).unbind(), layout=strided)
     if layout is not jagged_layout:
         raise RuntimeError(f"narrow(): Specified layout is unsupported for nested narrow: {layout}")
     if dim != 1:
         raise RuntimeError(f"narrow(): jagged layout only supports dim=1, but got dim={dim}")
+    if tensor.ndim < 2:
+        raise RuntimeError(f"narrow(): tensor must have 2 dimensions or more, but has {tensor.ndim}")
     rows, size = tensor.shape[0], tensor.shape[1]
-    starts, counts = [as_tensor(n, dtype=int64) for n in (start, length)]
+    starts, counts = _bound("start", start), _bound("length", length)
     for given in (starts, counts):
         if given.ndim > 1 or given.shape not in ((), (1,), (rows,)):
             raise RuntimeError(
@@ -147,16 +177,29 @@ def narrow(
     return nested_tensor_from_jagged(tensor.flatten(0, 1), offsets, counts.contiguous())
 
 
+def _is_number(given: Any) -> bool:
+    return isinstance(given, int) and not isinstance(given, bool)
+
+
+def _bound(what: str, given: Any) -> Tensor:
+    """A bound of slices as a tensor. RuntimeError for what is neither an integer nor a tensor of integers."""
+    if isinstance(given, TensorBase):
+        check_strided("narrow()", what, given)
+        if given.dtype.is_floating_point or given.dtype.is_complex or given.dtype is bool_:
+            raise RuntimeError(f"narrow(): {what} must be a tensor of integers, but got {given.dtype}")
+    elif not _is_number(given):
+        raise RuntimeError(f"narrow(): {what} must be an integer or a tensor, not {type(given).__name__}")
+    return as_tensor(given, dtype=int64)
+
+
 def masked_select(tensor: Tensor, mask: Tensor) -> Tensor:
     """The elements of a tensor where a mask is true, as a nested tensor of the layout ``jagged``.
 
     Each row gives a component. ``tensor`` and ``mask`` broadcast; gradients flow to ``tensor``. RuntimeError
-    for a mask that is not of bools.
+    for a mask that is not of bools, and where one of them is not strided.
     """
-    if tensor.layout is not strided or tensor.is_nested:
-        raise RuntimeError(
-            f"masked_select(): torch.nested.masked_select requires a strided tensor, found {tensor.layout}"
-        )
+    for what, given in (("tensor", tensor), ("mask", mask)):
+        check_strided("masked_select()", what, given)
     values = tensor.masked_select(mask)
     there = F.broadcast_tensors([tensor.detach(), mask])[1]
     lengths = there.sum(there.ndim - 1).reshape(-1)

@@ -9,10 +9,11 @@ import numpy as np
 
 import tengen.generated.functions as F
 
+from ..core.device import as_device
 from ..core.memory_format import jagged, layout as Layout, strided
 from ..core.scalar_type import int64
 from ..core.tensor_base import TensorBase
-from ..tensors.creation import tensor
+from ..tensors.creation import check_options, tensor
 
 if TYPE_CHECKING:
     from ..core.device import device as Device
@@ -46,10 +47,8 @@ def nested_tensor(
     ``device`` are those of the first component, unless given. TypeError for what is no list and a requirement
     that is no bool, RuntimeError for components that do not go together.
     """
-    if not isinstance(requires_grad, bool):
-        raise TypeError(
-            f"nested_tensor(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}"
-        )
+    # Of the layout strided PyTorch takes pin_memory, and leaves the memory as it is.
+    check_options("nested_tensor", requires_grad, pin_memory, layout is jagged)
     if not isinstance(tensor_list, list) and not (layout is jagged and _is_tensor(tensor_list)):
         raise TypeError(
             "nested_tensor(): Only lists (List[Tensor] and List[List...[Scalar]]) are accepted in "
@@ -89,11 +88,12 @@ def as_nested_tensor(
                 f"as_nested_tensor(): Expected tensor argument to have dim() > 1, but ts has dim() {ts.ndim}"
             )
         return _of_components("as_nested_tensor", ts.unbind(), dtype, device, layout)
-    if not isinstance(ts, (list, tuple)) or not all([_is_tensor(t) for t in ts]):
+    strangers = [t for t in ts if not _is_tensor(t)] if isinstance(ts, (list, tuple)) else [ts]
+    if strangers:
+        what = "is" if strangers[0] is ts else "has an element"
         raise TypeError(
             "as_nested_tensor(): Expected first argument to be a tensor or a list / tuple of tensors, but ts "
-            "is "
-            f"of type {type(ts).__name__}"
+            f"{what} of type {type(strangers[0]).__name__}"
         )
     return _of_components("as_nested_tensor", ts, dtype, device, layout)
 
@@ -102,7 +102,7 @@ def _of_components(
     name: str, components: Sequence[Any], dtype: DType | None, device: Any, layout: Layout | None
 ) -> Tensor:
     """The nested tensor of components, of which the dtypes and the numbers of dimensions are checked."""
-    _check_dims(name, components)
+    _check_components(name, components, device)
     if layout is None or layout is strided:
         if not components:
             return _empty(dtype, device)
@@ -134,10 +134,19 @@ def _empty(dtype: DType | None, device: Any) -> Tensor:
     return F.slice(like, 0, 0, 0, 1)
 
 
-def _check_dims(name: str, components: Sequence[Any]) -> None:
+def _check_components(name: str, components: Sequence[Any], device: Any) -> None:
     for number, component in enumerate(components):
-        if component.is_nested:
-            raise RuntimeError(f"{name}(): the tensor at index {number} is nested itself")
+        if component.is_nested or component.layout is not strided:
+            found = "nested itself" if component.is_nested else f"of the layout {component.layout}"
+            raise RuntimeError(f"{name}(): the tensor at index {number} is {found}")
+        if component.device != components[0].device and device is None:
+            raise RuntimeError(
+                f"{name}(): all tensors in list must be on the same device, but got {components[0].device} "
+                f"and, at index {number}, {component.device}"
+            )
+        where = component.device if device is None else as_device(device)
+        if where.type != "cpu":
+            raise NotImplementedError(f"{name}(): there are no nested tensors on the device {where}")
         if component.ndim != components[0].ndim:
             raise RuntimeError(
                 f"{name}(): All Tensors given to nested_tensor must have the same dimension. Found "

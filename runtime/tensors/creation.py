@@ -41,7 +41,7 @@ def tensor(
     for numbers that the type does not hold.
     """
     dtype = _scalar_type("tensor", dtype)
-    _check_options("tensor", requires_grad, pin_memory)
+    check_options("tensor", requires_grad, pin_memory)
     if isinstance(data, TensorBase):
         warnings.warn(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
@@ -57,7 +57,7 @@ def tensor(
 def new_tensor(like: Tensor, data: Any, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
     """``Tensor.new_tensor``: as ``tensor``, the defaults taken from ``like``."""
     dtype = _scalar_type("new_tensor", dtype)
-    _check_options("new_tensor", requires_grad)
+    check_options("new_tensor", requires_grad)
     if isinstance(data, TensorBase):
         warnings.warn(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
@@ -98,7 +98,7 @@ def asarray(
     """
     dtype = _scalar_type("asarray", dtype)
     if requires_grad is not None:
-        _check_options("asarray", requires_grad)
+        check_options("asarray", requires_grad)
     source = _shareable(obj)
     if source is None and _is_buffer(obj):  # bytes, to be read as numbers of the type
         source = frombuffer(obj, dtype=default.dtype if dtype is None else dtype)
@@ -164,7 +164,7 @@ def frombuffer(
     buffer is too small or does not hold whole elements.
     """
     dtype = _scalar_type("frombuffer", dtype) or default.dtype
-    _check_options("frombuffer", requires_grad)
+    check_options("frombuffer", requires_grad)
     try:
         memory = np.frombuffer(memoryview(buffer).cast("B") if _nonempty(buffer) else b"", np.uint8)
     except TypeError:
@@ -407,10 +407,13 @@ def _scalar_type(function: str, value: Any) -> DType | None:
         ) from None
 
 
-def _check_options(function: str, requires_grad: Any, pin_memory: bool = False) -> None:
+def check_options(function: str, requires_grad: Any, pin_memory: Any = False, pins: bool = True) -> None:
+    """TypeError for options that are no bools, RuntimeError for ``pin_memory`` where that ``pins`` memory."""
     if not isinstance(requires_grad, bool):
         raise TypeError(
             f"{function}(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}"
         )
-    if pin_memory:
+    if not isinstance(pin_memory, bool):
+        raise TypeError(f"{function}(): argument 'pin_memory' must be bool, not {type(pin_memory).__name__}")
+    if pin_memory and pins:
         raise RuntimeError("pin_memory=True needs a backend with pinned memory; there is none")

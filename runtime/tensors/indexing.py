@@ -23,7 +23,7 @@ from ..core.memory_format import NotStrided
 from ..core.numbers import NUMBERS
 from ..core.scalar_type import from_array_dtype
 from ..core.storage import begin_write
-from ..core.sym_int import RaggedSizeError
+from ..core.sym_int import RaggedSizeError, SymInt, ragged_size
 from ..core.tensor_base import TensorBase
 from ..core.user_stack import program_stacklevel
 from ..dispatch.operator import operator as by_name
@@ -98,14 +98,15 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if kind is bool and not index:
         return
     if kind in (int, slice, tuple) and not _recorded(self, value):
-        key = _basic_key(self._array.shape, index if kind is tuple else (index,))
-        if key is not None and self._type.backend.mutable:
-            try:
-                if _write(self, key, value):
-                    return
-            except NotStrided:  # said below
-                pass
+        try:
+            key = _basic_key(self._array.shape, index if kind is tuple else (index,))
+            if key is not None and self._type.backend.mutable and _write(self, key, value):
+                return
+        except (NotStrided, RaggedSizeError):  # said below
+            pass
     if not self._type.backend.is_strided:
+        if self.is_nested:
+            raise TypeError("Cannot assign to parts of a nested tensor: write into its components, tensor[i]")
         raise TypeError(f"Cannot assign to a sparse tensor, which {self.layout} is: a part of it is no view")
     if not self._type.backend.mutable and _fill_mask(self, index, value):
         return
@@ -397,6 +398,8 @@ class _Walk:
     def select(self, index: int) -> None:
         shape = self.view._array.shape
         n = shape[self.dim]
+        if n.__class__ is SymInt:
+            raise ragged_size("index", self.place, n)
         if not -n <= index < n:
             raise IndexError(f"index {index} is out of bounds for dimension {self.place} with size {n}")
         self.view = run_operator(self.view, "select.int", self.dim, index)
@@ -414,6 +417,9 @@ class _Walk:
 
     def tensor(self, index: Any) -> None:
         category = index._type.scalar_type.name
+        if self.view._type.backend.is_strided and not index._type.backend.is_strided:
+            what = "a nested one" if index.is_nested else f"one of the layout {index.layout}"
+            raise IndexError(f"tensors used as indices must be strided, but got {what}")
         if index._array.ndim == 0 and category in _INTEGERS:
             if index._wraps:
                 self.number(index)

@@ -54,7 +54,7 @@ class RaggedArray(StoredArray):
         raise NotImplementedError
 
     def values_beside(self, like: RaggedArray) -> Array | None:
-        """The values, each in the place that ``like`` has for it; None where dimensions or ragged sizes differ."""
+        """The values, each in its place in ``like``; None where dimensions or ragged sizes differ."""
         raise NotImplementedError
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **_: Any) -> Any:
@@ -272,7 +272,7 @@ class NestedArray(RaggedArray):
 
 def _no_rows(self: RaggedArray, trailing: int) -> RuntimeError:
     return RuntimeError(
-        f"expected the last {trailing} of the dimensions to be of components, and of one size in all of them, "
+        f"expected the last {trailing} of the dimensions to be of components, of one size in all, "
         f"but got a nested tensor of the size {list(self.shape)}"
     )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.memory_format import contiguous_format, preserve_format
+from ...core.memory_format import check_nested_format, contiguous_format
 from ...core.sym_int import SymInt
 from .. import cpu
 from ..creation import fill_by
@@ -88,15 +88,9 @@ def nested_with_components(tensors: Sequence[Array], like: RaggedArray) -> Ragge
     return like.with_components(tensors)
 
 
-def check_order(memory_format: Any) -> None:
-    """RuntimeError for channels_last and its like, orders of the dimensions of strided tensors."""
-    if memory_format not in (None, contiguous_format, preserve_format):
-        raise RuntimeError(f"a nested tensor has no order of the dimensions: got memory_format={memory_format}")
-
-
 def nested_to_copy(self: RaggedArray, dtype: Any, memory_format: Any) -> RaggedArray:
     """A copy, as a dtype, None for its own. RuntimeError for channels_last and its like."""
-    check_order(memory_format)
+    check_nested_format(memory_format)
     copied = self.copy()
     return copied if dtype is None else copied.with_values(cpu.cast(copied.values, dtype))
 
@@ -106,7 +100,7 @@ def nested_clone(self: RaggedArray, memory_format: Any) -> RaggedArray:
 
     RuntimeError for channels_last and its like.
     """
-    check_order(memory_format)
+    check_nested_format(memory_format)
     return nested_pack(self).copy() if memory_format is contiguous_format else self.copy()
 
 

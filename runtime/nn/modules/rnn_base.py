@@ -187,6 +187,11 @@ class RNNBase(Module):
         self, input: Tensor, hx: Any, batch_sizes: Tensor | None = None, order: Tensor | None = None
     ) -> Any:
         """The states to begin with, in the order of the packed sequences, checked with the input."""
+        if input.is_nested:
+            raise NotImplementedError(
+                f"{self._get_name()}: a nested input is not supported: pack it by nn.utils.rnn.pack_sequence("
+                "input.unbind(), enforce_sorted=False)"
+            )
         state = self._first(input, batch_sizes) if hx is None else self.permute_hidden(hx, order)
         self.check_forward_args(input, state, batch_sizes)
         return state
