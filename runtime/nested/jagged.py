@@ -13,7 +13,7 @@ from ..core.memory_format import jagged as jagged_layout, layout as Layout, stri
 from ..core.scalar_type import bool_, int64
 from ..core.tensor_base import TensorBase
 from ..tensors.creation import as_tensor
-from .lists import as_nested_tensor
+from .lists import as_nested_tensor, check_device
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
@@ -71,10 +71,7 @@ def check_strided(name: str, what: str, given: Any) -> None:
     if given.is_nested or given.layout is not strided:
         found = "a nested one" if given.is_nested else given.layout
         raise RuntimeError(f"{name}: argument {what} must be a strided tensor, but got {found}")
-    if given.device.type != "cpu":
-        raise NotImplementedError(
-            f"{name}: there are no nested tensors on the device {given.device}, which {what} is on"
-        )
+    check_device(f"{name}: argument {what}", given.device)
 
 
 def _integer(name: str, what: str, given: Any) -> int:

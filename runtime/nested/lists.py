@@ -13,6 +13,7 @@ from ..core.device import as_device
 from ..core.memory_format import jagged, layout as Layout, strided
 from ..core.scalar_type import int64
 from ..core.tensor_base import TensorBase
+from ..dispatch.legacy_type_dispatch import backend_with
 from ..tensors.creation import check_options, tensor
 
 if TYPE_CHECKING:
@@ -134,6 +135,14 @@ def _empty(dtype: DType | None, device: Any) -> Tensor:
     return F.slice(like, 0, 0, 0, 1)
 
 
+def check_device(what: str, where: Device) -> None:
+    """NotImplementedError for a device that has no nested tensors."""
+    try:
+        backend_with(where, jagged.name)
+    except NotImplementedError as error:
+        raise NotImplementedError(f"{what}: {error}") from None
+
+
 def _check_components(name: str, components: Sequence[Any], device: Any) -> None:
     for number, component in enumerate(components):
         if component.is_nested or component.layout is not strided:
@@ -144,9 +153,8 @@ def _check_components(name: str, components: Sequence[Any], device: Any) -> None
                 f"{name}(): all tensors in list must be on the same device, but got {components[0].device} "
                 f"and, at index {number}, {component.device}"
             )
-        where = component.device if device is None else as_device(device)
-        if where.type != "cpu":
-            raise NotImplementedError(f"{name}(): there are no nested tensors on the device {where}")
+    if components:
+        check_device(f"{name}()", components[0].device if device is None else as_device(device))
         if component.ndim != components[0].ndim:
             raise RuntimeError(
                 f"{name}(): All Tensors given to nested_tensor must have the same dimension. Found "
