@@ -79,7 +79,7 @@ def test_sizes_are_symbols() -> None:
     for bad in (lambda: size < 5, lambda: size > 5):
         with pytest.raises(ValueError, match="indeterminate"):
             bad()
-    with pytest.raises(RuntimeError, match="chunk: not supported.*the ragged size j"):
+    with pytest.raises(RuntimeError, match=r"chunk: not supported.*the ragged size j"):
         n.chunk(2, 1)
     strided = nested.nested_tensor(PARTS)
     assert strided.shape == nested.nested_tensor(PARTS).shape and str(strided.shape[1]) == "(2, 1)"
@@ -160,6 +160,44 @@ def test_sums_over_components() -> None:
         assert [tuple(p.shape) for p in found.unbind()] == [tuple(p.shape) for p in parts]
         tengen.testing.assert_close(found.values(), tengen.cat(parts, -1))
         tengen.testing.assert_close((found * 2).sum(), sum([p.sum() * 2 for p in parts]))
+
+
+def test_the_same_lengths_at_other_places() -> None:
+    """Components that begin at other offsets, or in more values, stand beside each other by their numbers."""
+    lengths = tengen.tensor([2, 1, 3])
+    values = [tengen.rand(n, 3, dtype=tengen.float64, requires_grad=True) for n in (10, 10, 12)]
+    places = [tengen.tensor(starts) for starts in ([0, 3, 7, 10], [1, 4, 7, 10], [6, 3, 0, 3])]
+    first, *others = [
+        nested.nested_tensor_from_jagged(v, offsets, lengths)
+        for v, offsets in zip(values, places, strict=True)
+    ]
+    offsets = tengen.tensor([0, 4, 10])
+    pairs = [(first, n) for n in others] + [
+        tuple([nested.nested_tensor_from_jagged(v, offsets) for v in (values[0], values[2])])
+    ]
+    for a, b in pairs:
+        for f in (tengen.mul, tengen.atan2, lambda x, y: tengen.cat([x, y], -1), lambda x, y: x.lerp(y, 0.3)):
+            results, expected = (
+                f(a, b).unbind(),
+                [f(x, y) for x, y in zip(a.unbind(), b.unbind(), strict=True)],
+            )
+            for one, other in zip(results, expected, strict=True):
+                tengen.testing.assert_close(one, other)
+            weights = [tengen.rand_like(t) for t in expected]
+            found = [
+                tengen.autograd.grad(
+                    sum([(t * w).sum() for t, w in zip(ts, weights, strict=True)]), values, allow_unused=True
+                )
+                for ts in (results, expected)
+            ]
+            for one, other in zip(*found, strict=True):
+                assert (one is None) is (other is None)
+                if one is not None:
+                    tengen.testing.assert_close(one, other)
+        out = b.detach().clone()
+        tengen.exp(a.detach(), out=out)
+        for one, other in zip(out.unbind(), a.unbind(), strict=True):
+            tengen.testing.assert_close(one, other.detach().exp())
 
 
 class Filled:
