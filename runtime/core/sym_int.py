@@ -88,17 +88,19 @@ class SymInt:
         return not self.__gt__(other)
 
 
-_of_arrays: Final[dict[int, SymInt]] = {}
+_of_arrays: Final[dict[tuple[int, int], SymInt]] = {}
 _of_sizes: Final[WeakValueDictionary[tuple[int, ...], SymInt]] = WeakValueDictionary()
 
 
-def of_array(array: Any) -> SymInt:
-    """The size that an array of offsets stands for: one for each array, as long as there is that."""
-    key = id(array)
+def of_arrays(offsets: Any, lengths: Any = None) -> SymInt:
+    """The size that offsets, and lengths, stand for: one for each pair, as long as there are these arrays."""
+    key = id(offsets), id(lengths)
     found = _of_arrays.get(key)
     if found is None:
         found = _of_arrays[key] = SymInt()
-        finalize(array, _of_arrays.pop, key, None)
+        for array in (offsets, lengths):
+            if array is not None:
+                finalize(array, _of_arrays.pop, key, None)
     return found
 
 

@@ -163,41 +163,25 @@ def test_sums_over_components() -> None:
 
 
 def test_the_same_lengths_at_other_places() -> None:
-    """Components that begin at other offsets, or in more values, stand beside each other by their numbers."""
+    """Components that begin at other offsets, or in more values: their values do not go together."""
     lengths = tengen.tensor([2, 1, 3])
-    values = [tengen.rand(n, 3, dtype=tengen.float64, requires_grad=True) for n in (10, 10, 12)]
-    places = [tengen.tensor(starts) for starts in ([0, 3, 7, 10], [1, 4, 7, 10], [6, 3, 0, 3])]
-    first, *others = [
-        nested.nested_tensor_from_jagged(v, offsets, lengths)
-        for v, offsets in zip(values, places, strict=True)
-    ]
-    offsets = tengen.tensor([0, 4, 10])
-    pairs = [(first, n) for n in others] + [
-        tuple([nested.nested_tensor_from_jagged(v, offsets) for v in (values[0], values[2])])
-    ]
-    for a, b in pairs:
-        for f in (tengen.mul, tengen.atan2, lambda x, y: tengen.cat([x, y], -1), lambda x, y: x.lerp(y, 0.3)):
-            results, expected = (
-                f(a, b).unbind(),
-                [f(x, y) for x, y in zip(a.unbind(), b.unbind(), strict=True)],
-            )
-            for one, other in zip(results, expected, strict=True):
-                tengen.testing.assert_close(one, other)
-            weights = [tengen.rand_like(t) for t in expected]
-            found = [
-                tengen.autograd.grad(
-                    sum([(t * w).sum() for t, w in zip(ts, weights, strict=True)]), values, allow_unused=True
-                )
-                for ts in (results, expected)
-            ]
-            for one, other in zip(*found, strict=True):
-                assert (one is None) is (other is None)
-                if one is not None:
-                    tengen.testing.assert_close(one, other)
-        out = b.detach().clone()
-        tengen.exp(a.detach(), out=out)
-        for one, other in zip(out.unbind(), a.unbind(), strict=True):
-            tengen.testing.assert_close(one, other.detach().exp())
+    offsets = tengen.tensor([0, 3, 7, 10])
+    first = nested.nested_tensor_from_jagged(tengen.ones(10, 3), offsets, lengths)
+    same = nested.nested_tensor_from_jagged(2 * tengen.ones(10, 3), offsets, lengths)
+    assert first.shape == same.shape and (first * same).sum() == 36
+    moved = nested.nested_tensor_from_jagged(tengen.ones(10, 3), tengen.tensor([1, 4, 7, 10]), lengths)
+    longer = nested.nested_tensor_from_jagged(tengen.ones(12, 3), offsets, lengths)
+    assert moved.shape != first.shape == longer.shape
+    for other in (moved, longer):
+        for f in (tengen.mul, tengen.atan2, lambda a, b: tengen.cat([a, b], -1), lambda a, b: a.lerp(b, 0.3)):
+            with pytest.raises(RuntimeError, match=r"of the same (offsets|sizes)"):
+                f(first, other)
+        assert lists(other.clone().copy_(same)) == lists(same)
+    assert lists(tengen.add(first, 1, out=longer)) == lists(same) == lists(longer)
+    before = lists(moved)
+    with pytest.raises(RuntimeError, match="a nested tensor is not resized"):
+        tengen.exp(first, out=moved)
+    assert lists(moved) == before
 
 
 class Filled:

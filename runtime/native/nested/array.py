@@ -14,7 +14,7 @@ from typing import Any, Final, Self
 
 import numpy as np
 
-from ...core.sym_int import SymInt, of_array, of_sizes
+from ...core.sym_int import SymInt, of_arrays, of_sizes
 from ..sparse.array import StoredArray, layout_dtype
 
 Array = np.ndarray[Any, Any]
@@ -54,8 +54,18 @@ class RaggedArray(StoredArray):
         raise NotImplementedError
 
     def values_beside(self, like: RaggedArray) -> Array | None:
-        """The values, each in its place in ``like``; None where dimensions or ragged sizes differ."""
+        """The values, which stand beside those of ``like``; None where dimensions or ragged sizes differ."""
         raise NotImplementedError
+
+    def matched_values(self, like: RaggedArray) -> Array:
+        """``values_beside``; RuntimeError where it has none."""
+        values = self.values_beside(like)
+        if values is None:
+            raise RuntimeError(
+                f"expected nested tensors of the same offsets, in as many values, but got {_told(like)} and "
+                f"{_told(self)}"
+            )
+        return values
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **_: Any) -> Any:
         """NumPy's elementwise functions, of the values."""
@@ -69,7 +79,7 @@ class RaggedArray(StoredArray):
 
     def assign(self, other: RaggedArray) -> None:
         """Take over the values of another array of the same sizes."""
-        self.values[...] = other.values_beside(self)
+        self.values[...] = other.matched_values(self)
 
     @property
     def dense_dim(self) -> int:
@@ -106,7 +116,7 @@ class JaggedArray(RaggedArray):
         self.offsets = offsets
         self.lengths = lengths
         self.ragged_idx = ragged_idx
-        self.ragged_size = of_array(offsets if lengths is None else lengths)
+        self.ragged_size = of_arrays(offsets, lengths)
         own, at = values.shape, ragged_idx - 1
         self.shape = (len(offsets) - 1, *own[:at], self.ragged_size, *own[at + 1 :])
         self.dtype = layout_dtype(values.dtype, REPRESENTATIVE)
@@ -192,21 +202,12 @@ class JaggedArray(RaggedArray):
             raise _no_rows(self, trailing)
 
     def values_beside(self, like: RaggedArray) -> Array | None:
-        same = (
-            isinstance(like, JaggedArray)
-            and self.ragged_size == like.ragged_size
-            and (self.ndim, self.ragged_idx) == (like.ndim, like.ragged_idx)
-        )
-        if not same:
+        if not isinstance(like, JaggedArray) or self.ragged_size != like.ragged_size:
             return None
-        return self.values if self._same_places(like) else like.with_components(self.components()).values
-
-    def _same_places(self, like: JaggedArray) -> bool:
-        """Whether components of these sizes begin at the same offsets, in as many values."""
+        own, others = self.values.shape, like.values.shape
         at = self.ragged_idx - 1
-        if self.values.shape[at] != like.values.shape[at]:
-            return False
-        return self.offsets is like.offsets or np.array_equal(self.offsets, like.offsets)
+        fits = len(own) == len(others) and self.ragged_idx == like.ragged_idx and own[at] == others[at]
+        return self.values if fits else None
 
 
 class NestedArray(RaggedArray):
@@ -268,6 +269,10 @@ class NestedArray(RaggedArray):
 
     def values_beside(self, like: RaggedArray) -> Array | None:
         return self.values if isinstance(like, NestedArray) and self.shape == like.shape else None
+
+
+def _told(self: RaggedArray) -> str:
+    return f"the size {list(self.shape)} with values of {list(self.values.shape)}"
 
 
 def _no_rows(self: RaggedArray, trailing: int) -> RuntimeError:

@@ -130,8 +130,7 @@ def owners(like: JaggedArray, total: int) -> Array:
 def _misfit(name: str, a: Any, b: Any) -> RuntimeError:
     return RuntimeError(
         f"{name}: cannot call a pointwise operator with inputs of shapes {_shown(a)} and {_shown(b)}: the "
-        "ragged "
-        "sizes must be the same ones, of the same offsets, and other sizes equal or 1"
+        "ragged sizes must be the same ones, of the same offsets in as many values, and other sizes equal or 1"
     )
 
 

@@ -39,7 +39,7 @@ def over(self: RaggedArray, dims: Sequence[int], function: Callable[..., Array],
     It is called once, on the values, where components do not differ in these dimensions.
     """
     if isinstance(self, JaggedArray) and self.ragged_idx - 1 not in dims:
-        return self.with_values(function(self.values, *[other.values_beside(self) for other in others]))
+        return self.with_values(function(self.values, *[other.matched_values(self) for other in others]))
     components = zip(self.components(), *[other.components() for other in others], strict=True)
     return self.with_components([function(*given) for given in components])
 
