@@ -73,6 +73,8 @@ def _values_beside(name: str, operand: Any, like: RaggedArray) -> Any:
     if operand is like:
         return like.values
     if isinstance(operand, RaggedArray):
+        if operand.shape == like.shape:
+            return operand.matched_values(like)
         values = operand.values_beside(like)
         if values is not None:
             return values
@@ -130,7 +132,7 @@ def owners(like: JaggedArray, total: int) -> Array:
 def _misfit(name: str, a: Any, b: Any) -> RuntimeError:
     return RuntimeError(
         f"{name}: cannot call a pointwise operator with inputs of shapes {_shown(a)} and {_shown(b)}: the "
-        "ragged sizes must be the same ones, of the same offsets in as many values, and other sizes equal or 1"
+        "ragged sizes must be the same ones, of the same offsets, and other sizes equal or 1"
     )
 
 
