@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from refusals import ALONE, COMPUTED, HERE_ALONE, OF_BOTH, A, Build, Refusal, jagged, numbers, strided
+from refusals import ALONE, HERE_ALONE, OF_BOTH, A, Build, Refusal, jagged, numbers, strided
+from refused_there import COMPUTED
 
 import tengen
 

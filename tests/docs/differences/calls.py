@@ -30,6 +30,12 @@ with m.device("meta"):
     made = m.{call}
 made.device.type
 """
+STRIDED = "n = m.nested.nested_tensor([m.ones(2, 1), m.ones(2, 1)])\n"
+GAPS = """
+values, lengths = m.arange(5.0), m.tensor([1, 2])
+n = m.nested.nested_tensor_from_jagged(values, m.tensor([0, 3, 5]), lengths)
+other = m.nested.nested_tensor_from_jagged(values, m.tensor([1, 3, 5]), lengths)
+"""
 CLAIMS = [
     Claim(
         "Deprecated calls", "x = m.ones(2, 2)\nm.addcmul(x, 2, x, tensor2=x).sum().item()", TypeError, 12.0
@@ -47,4 +53,28 @@ CLAIMS = [
         for call in ("normal(0.0, 1.0, (2,))", "range(0, 3)", "Tensor(2)", "UntypedStorage(2)")
     ),
     Claim("Empty batches", EMPTY, False, True),
+    Claim(
+        "Nested tensors",
+        STRIDED + "n.transpose(1, 2).relu().unbind()[1].tolist()",
+        [[1.0, 1.0]],
+        RuntimeError,
+    ),
+    Claim(
+        "Nested tensors", STRIDED + "(n * m.tensor([2.0])).unbind()[0].tolist()", [[2.0], [2.0]], RuntimeError
+    ),
+    Claim("Nested tensors", GAPS + "n.sum(1).tolist()", [0.0, 7.0], RuntimeError),
+    Claim("Nested tensors", GAPS + "(n * other).unbind()[0].tolist()", RuntimeError, [0.0]),
+    Claim(
+        "Nested tensors",
+        "m.nested.nested_tensor_from_jagged(m.ones(3), m.tensor([0, 4])).dim()",
+        RuntimeError,
+        2,
+    ),
+    Claim(
+        "Nested tensors",
+        GAPS + "n.contiguous().to_padded_tensor(0.0, (2, 1)).tolist()",
+        RuntimeError,
+        [[0.0], [3.0]],
+    ),
+    Claim("Nested tensors", "len(m.nested.narrow(m.ones(2, 3), 1, 0, 2).unbind())", 2, RuntimeError),
 ]
