@@ -314,10 +314,10 @@ def _size_to_split(self: Tensor, dim: int) -> int:
         raise RuntimeError(
             "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
         )
-    size: int = self._array.shape[wrap_dim(dim, self._array.ndim)]
+    size: Any = self._array.shape[wrap_dim(dim, self._array.ndim)]
     if size.__class__ is SymInt:
         raise ragged_size("tensor_split", dim, size)
-    return size
+    return size  # type: ignore[no-any-return]
 
 
 def _split_at(self: Tensor, indices: Sequence[int], dim: int, n: int) -> Tensors:

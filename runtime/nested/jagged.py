@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
@@ -61,12 +61,16 @@ def nested_tensor_from_jagged(
     return F._nested_view_from_jagged(values, offsets, lengths, at)
 
 
+def _is_tensor(given: Any) -> bool:
+    return isinstance(given, TensorBase)
+
+
 def check_strided(name: str, what: str, given: Any) -> None:
     """TypeError for what is no tensor, RuntimeError for one that is nested or sparse.
 
     NotImplementedError for one on a device that has no nested tensors.
     """
-    if not isinstance(given, TensorBase):
+    if not _is_tensor(given):
         raise TypeError(f"{name}: argument {what} must be Tensor, not {type(given).__name__}")
     if given.is_nested or given.layout is not strided:
         found = "a nested one" if given.is_nested else given.layout
@@ -174,13 +178,13 @@ def narrow(
     return nested_tensor_from_jagged(tensor.flatten(0, 1), offsets, counts.contiguous())
 
 
-def _is_number(given: Any) -> bool:
+def _is_number(given: Any) -> TypeGuard[int]:
     return isinstance(given, int) and not isinstance(given, bool)
 
 
 def _bound(what: str, given: Any) -> Tensor:
     """A bound of slices as a tensor. RuntimeError for what is neither an integer nor a tensor of integers."""
-    if isinstance(given, TensorBase):
+    if _is_tensor(given):
         check_strided("narrow()", what, given)
         if given.dtype.is_floating_point or given.dtype.is_complex or given.dtype is bool_:
             raise RuntimeError(f"narrow(): {what} must be a tensor of integers, but got {given.dtype}")
