@@ -30,10 +30,19 @@ def hybrid() -> Tensor:
     return tengen.sparse_coo_tensor([[2, 0, 2]], [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], (3, 2))
 
 
+def in_order(found: Tensor) -> bool:
+    """Whether a tensor in coordinate format has each index once, in C's order."""
+    rows = np.array(found._indices().tolist(), np.int64).reshape(found.sparse_dim(), -1)
+    flat = np.ravel_multi_index(tuple(rows), tuple(found.shape[: len(rows)]))
+    return bool((np.diff(flat) > 0).all())
+
+
 def check_equal(found: Any, expected: Any) -> None:
-    """The same elements, shape and dtype, whatever the layouts."""
+    """The same elements, shape and dtype, whatever the layouts; what is called coalesced is so."""
     assert found.shape == expected.shape
     assert found.dtype is expected.dtype
+    if found.is_sparse and found.is_coalesced():
+        assert in_order(found)
     np.testing.assert_allclose(
         found.detach().to_dense().numpy(), expected.detach().to_dense().numpy(), rtol=1e-12, atol=1e-12
     )
@@ -78,6 +87,8 @@ ONE: dict[str, Callable[[Tensor], Any]] = {
     "cast": lambda s: s.to(tengen.float32),
     "int": lambda s: s.to(tengen.int64).sum(1),
     "expand": lambda s: s.expand(2, *s.shape),
+    "expand rows": lambda s: s.sum(0, keepdim=True).expand(3, -1),
+    "expand columns": lambda s: s.sum(1, keepdim=True).expand(-1, 3),
     "zeros_like": lambda s: tengen.zeros_like(s),
     "any": lambda s: s.any(),
 }
@@ -93,6 +104,8 @@ MATRIX: dict[str, Callable[[Tensor], Any]] = {
     "addmm": lambda s: tengen.addmm(
         tengen.ones(3, 2, dtype=s.dtype), s, tengen.arange(8.0, dtype=s.dtype).reshape(4, 2), beta=2, alpha=3
     ),
+    "addmm of three": lambda s: tengen.addmm(s.mm(s.t()), s, s.t(), beta=2, alpha=3),
+    "bmm": lambda s: tengen.stack([s, 0 * s, s, -s]).bmm(tengen.arange(32.0, dtype=s.dtype).reshape(4, 4, 2)),
 }
 
 
@@ -121,6 +134,33 @@ def test_dtypes(dtype: str, name: str) -> None:
     np.testing.assert_array_equal(  # all are small integers, or halves of them
         found.to_dense().to(tengen.complex128).numpy(), expected.to(tengen.complex128).numpy()
     )
+
+
+@pytest.mark.parametrize("indices", [[[1, 1], [2, 2]], [[1, 1], [2, 0]], [[2, 0], [1, 3]], [[0, 0], [1, 2]]])
+def test_two_values_are_coalesced_as_any_others(indices: list[list[int]]) -> None:
+    """They may stand at one place, or in another order than C's."""
+    s = tengen.sparse_coo_tensor(indices, [3.0, 5.0], (3, 4))
+    assert not s.is_coalesced()
+    c = s.coalesce()
+    assert c.is_coalesced() and in_order(c)
+    assert c._nnz() == len(set(zip(*indices, strict=True)))
+    assert c.to_dense().equal(s.to_dense())
+
+
+@pytest.mark.parametrize("alpha", [1, 3])
+@pytest.mark.parametrize("beta", [1, 2])
+@pytest.mark.parametrize("dtype", ["int64", "float32", "float64"])
+def test_products_that_store_rows(dtype: str, beta: int, alpha: int) -> None:
+    """hspmm and sspaddmm store the rows of the first factor that have something in them, and no others."""
+    s = tengen.sparse_coo_tensor([[3, 0, 3], [0, 1, 0]], [1, 2, 4], (5, 2), dtype=getattr(tengen, dtype))
+    m = tengen.arange(6).reshape(2, 3).to(s.dtype)
+    own = tengen.sparse_coo_tensor([[4, 0], [2, 1]], [7, 9], (5, 3), dtype=s.dtype)
+    product = s.to_dense() @ m
+    rows = tengen.hspmm(s, m)
+    assert rows._indices().tolist() == [[0, 3]] and rows.to_dense().equal(product)
+    both = tengen.sspaddmm(own, s, m, beta=beta, alpha=alpha)
+    assert both._nnz() == own._nnz() + 2 * 3 and both.dtype is s.dtype
+    assert both.to_dense().equal(beta * own.to_dense() + alpha * product)
 
 
 def test_scipy_agrees() -> None:

@@ -18,8 +18,6 @@ def coo_coalesce(self: CooArray) -> CooArray:
     """The same array with one value for each index, in C's order of the indices."""
     if self.coalesced:
         return self
-    if self.nnz < 2:
-        return self.with_values(self.values, True)
     shape = self.sparse_shape
     flat, places = np.unique(flat_indices(self.indices, shape), return_inverse=True)
     return CooArray(unflat_indices(flat, shape), add_rows(self.values, places, len(flat)), self.shape, True)
