@@ -359,6 +359,22 @@ def test_a_list_that_is_none_of_tensors(join: Any) -> None:
         assert result_of(join, given) == expected
 
 
+@pytest.mark.parametrize("dim", [0, 1, 2, -1])
+@pytest.mark.parametrize("join", [tengen.cat, tengen.stack])
+def test_tensors_of_other_sizes_are_not_joined(join: Any, dim: int) -> None:
+    """Whichever dimension it is in that one is larger or smaller; along that of cat it may be."""
+    one = tengen.ones(2, 3, 4)
+    for at in range(3):
+        for size in (1, 5):
+            other = tengen.ones(*[size if d == at else n for d, n in enumerate(one.shape)])
+            for given in ([one, other], [other, one], [one, one, other]):
+                if join is tengen.cat and dim % 3 == at:
+                    assert join(given, dim).shape[at] == sum(t.shape[at] for t in given)
+                    continue
+                with pytest.raises(RuntimeError):
+                    join(given, dim)
+
+
 def result_of(join: Any, given: Any) -> Any:
     try:
         return seen_of(join(given))

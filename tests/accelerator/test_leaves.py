@@ -93,6 +93,39 @@ def test_a_gradient_that_is_given_is_copied() -> None:
     assert given.tolist() == [[1] * 4] * 3 and y.grad.tolist() == [[2] * 4] * 3
 
 
+def kept(grad: Any, seen: list[Any]) -> None:
+    """A hook that keeps the array of a gradient, and a copy of it."""
+    seen.append((grad.detach().numpy(), grad.detach().numpy().copy()))
+
+
+@pytest.mark.parametrize("uses", [2, 3])
+@pytest.mark.parametrize("how", ["given", "hook", "Function", "graph"])
+def test_a_gradient_that_somebody_holds_is_not_added_to(how: str, uses: int) -> None:
+    """It comes to a Node by several edges, as the first of what waits for it there."""
+
+    class Passed(tengen.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            kept(grad, seen)
+            return grad
+
+    seen: list[Any] = []
+    x, given = leaf(), tengen.ones(3, 4)
+    inner = x * 3
+    parts = [inner] * uses if how != "Function" else [Passed.apply(inner) for _ in range(uses)]
+    result = parts[0] + parts[1] if uses == 2 else (parts[0] + parts[1]) + parts[2]
+    if how == "hook":
+        result.register_hook(lambda grad: kept(grad, seen))
+    result.backward(given, create_graph=how == "graph")
+    assert given.tolist() == [[1] * 4] * 3
+    assert all(np.array_equal(array, copy) for array, copy in seen)
+    assert x.grad.tolist() == [[3 * uses] * 4] * 3
+
+
 def test_two_leaves_do_not_share() -> None:
     x, y = leaf(), leaf()
     (x + y).sum().backward()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 from in_threads import in_threads
+from kernel_arrays import NAMES, arrays_of, numbers, rng
 
 import tengen
 from tengen.c_accelerator import run_shares
@@ -17,10 +17,6 @@ from tengen.native.machine_code.tables import Kernel
 from tengen.native.native_kernels import kernels
 
 ROWS = 13
-SIZES = {"m": 9, "n": 70, "k": 6, "l": 8, "h": 7, "w": 12, "i": 2, "j": 3, "p": 4, "q": 5}
-NAMES = sorted(name for name in tables.KERNELS if not name.endswith(("_float16", "_bfloat16")))
-INDICES = min(SIZES[d] for d in "mkl")
-rng = np.random.default_rng(7)
 
 
 @pytest.fixture(autouse=True)
@@ -33,31 +29,6 @@ def shares(threads_kept: None) -> None:
 
 def shared(kernel: Any, operands: tuple[Any, ...], dim: int = 0, share: int = 1, threads: int = 3) -> bool:
     return run_shares(kernel, operands, dim, share, threads)
-
-
-def numbers(shape: Sequence[int], dtype: str) -> Any:
-    if dtype == "bool":
-        return rng.random(shape) < 0.5
-    if dtype == "int64":
-        return rng.integers(0, INDICES, shape)
-    return (rng.standard_normal(shape) * 3).astype(dtype)
-
-
-def shape_of(operand: str, outer: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of an operand as the table writes it: ``x[m, n]:bool``, ``rate:number``."""
-    name, _, mark = operand.partition(":")
-    core = tuple(SIZES[d.strip()] for d in name[name.index("[") + 1 : -1].split(",")) if "[" in name else ()
-    return core if mark == "number" else (*outer, *core)
-
-
-def arrays_of(kernel: Kernel, scalar: str, outer: tuple[int, ...]) -> tuple[list[Any], list[Any]]:
-    """Operands, and results, which tables that are changed are operands too."""
-    dtypes = kernel.dtypes(scalar)
-    made = [
-        numbers(shape_of(operand, outer), dtype)
-        for operand, dtype in zip((*kernel.inputs, *kernel.outputs), dtypes, strict=True)
-    ]
-    return made[: len(kernel.inputs)], made[len(kernel.inputs) :]
 
 
 @pytest.mark.parametrize("name", NAMES)

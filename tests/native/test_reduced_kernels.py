@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import ml_dtypes
@@ -9,11 +10,14 @@ import numpy as np
 import pytest
 
 import tengen
+from tengen.codegen.lower.kernels import lower, read_body
+from tengen.codegen.model.kernels import NativeKernel, Operand
 from tengen.native.blocks import in_reduced
 from tengen.native.machine_code.tables import table_of
 from tengen.native.native_kernels import as_bits, kernels
 
 TABLE = table_of("tengen.generated.kernels")
+COPY = read_body("y = x")
 DTYPES = {"float16": np.dtype(np.float16), "bfloat16": np.dtype(ml_dtypes.bfloat16)}
 FORMS = sorted(
     name
@@ -63,6 +67,53 @@ def test_every_form(name: str) -> None:
 
 def test_there_are_forms() -> None:
     assert {"tanh_float16", "tanh_bfloat16", "gelu_0_bfloat16"} <= {*FORMS}
+
+
+def loop_of(compiler: Any, symbol: str, given: str, made: str) -> Any:
+    """A loop of NumPy's that converts elements of one dtype to another."""
+    text = lower(
+        NativeKernel(symbol, (Operand.read(f"x{given}"),), (Operand.read(f"y{made}"),), *COPY), {}, "float32"
+    )
+    linker = compiler.Linker()
+    address = linker.link(compiler.object_code({symbol: text}, linker.machine), [symbol])[symbol]
+    return ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 5)(address)
+
+
+def converted(loop: Any, x: Any, dtype: Any) -> Any:
+    """What a loop makes of the elements of an array."""
+    out = np.empty(len(x), dtype)
+    args = (ctypes.c_void_p * 2)(x.ctypes.data, out.ctypes.data)
+    steps = (ctypes.c_longlong * 2)(x.itemsize, out.itemsize)
+    assert loop(None, args, (ctypes.c_longlong * 1)(len(x)), steps, None) == 0
+    return out
+
+
+@pytest.mark.parametrize("processor", [True, False])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_conversions(dtype: str, processor: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of all numbers of 16 bits and of those between two, by the processor and by arithmetic alone."""
+    pytest.importorskip("llvmlite", reason="NOT TESTED: llvmlite is not installed")
+    from tengen.native.machine_code import compiler
+
+    if not processor:
+        monkeypatch.setattr(compiler, "converts_half", lambda machine: False)
+    elif not compiler.converts_half(compiler.machine_here()):
+        pytest.skip("this processor has no instructions for them")
+    kind, name = DTYPES[dtype], f"{dtype}_{processor}"
+    half = np.arange(1 << 16, dtype=np.uint16)
+    wide = half.view(kind).astype(np.float32)
+    np.testing.assert_array_equal(
+        converted(loop_of(compiler, f"widen_{name}", f":{dtype}", ""), half, np.float32), wide
+    )
+    between = wide.view(np.uint32)[:, None] + (
+        np.array([-1, 0, 1, 0x7FF, 0x800, 0x1000, 0x1001, 0x8000, 0x8001])
+    ).astype(np.uint32)
+    x = between.reshape(-1).view(np.float32)
+    with np.errstate(all="ignore"):
+        expected = x.astype(kind)
+    found = converted(loop_of(compiler, f"narrow_{name}", "", f":{dtype}"), x, np.uint16)
+    np.testing.assert_array_equal(found.view(kind).astype(np.float32), expected.astype(np.float32))
+    np.testing.assert_array_equal(np.signbit(found.view(kind)), np.signbit(expected))
 
 
 @pytest.mark.parametrize("dtype", list(DTYPES.values()), ids=list(DTYPES))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -190,3 +192,41 @@ def test_what_cannot_grow_is_left_as_it_was() -> None:
     assert x.tolist() == [0, 1, 2] and array.tolist() == [0, 1, 2] and x._version == 0
     x[0] = 5
     assert array[0] == data[0] == 5
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_files_are_mapped_into_memory(shared: bool, tmp_path: Path) -> None:
+    """What is written is written to a file that is shared, and to no other; a shared one is made as long."""
+    path, content = tmp_path / "numbers", np.arange(4, dtype=np.int32)
+    content.tofile(path)
+    found = tengen.IntStorage.from_file(str(path), shared, 3)
+    assert found.tolist() == [0, 1, 2] and found.filename == (str(path) if shared else None)
+    found[1] = 7
+    assert np.fromfile(path, np.int32).tolist() == [0, 7 if shared else 1, 2, 3]
+    assert tengen.UntypedStorage.from_file(str(path), shared, 0).nbytes() == 0
+    if shared:
+        assert tengen.IntStorage.from_file(str(path), True, 6).tolist()[3:] == [3, 0, 0]
+        assert path.stat().st_size == 24
+        return
+    for size in (17, 1 << 40):
+        with pytest.raises(
+            RuntimeError, match=f"size <16> is smaller than the required mapping size <{size}>"
+        ):
+            tengen.UntypedStorage.from_file(str(path), False, size)
+    with pytest.raises(RuntimeError, match="unable to open file"):
+        tengen.UntypedStorage.from_file(str(tmp_path / "none"), False, 1)
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize("order", ["little", "big"])
+@pytest.mark.parametrize("cls", [tengen.ShortStorage, tengen.DoubleStorage, tengen.ComplexFloatStorage])
+def test_parts_of_buffers(order: Any, cls: Any) -> None:
+    """Offsets are in bytes, counts in elements; what reaches beside the buffer is refused."""
+    dtype = tengen.empty(0, dtype=cls.dtype).numpy().dtype
+    content = np.arange(1, 6).astype(dtype.newbyteorder(">" if order == "big" else "<"))
+    buffer, step = b"xyz" + content.tobytes(), dtype.itemsize
+    assert cls.from_buffer(buffer, order, 2, 3 + step).tolist() == [2, 3]
+    assert cls.from_buffer(buffer, order, -1, 3).tolist() == [1, 2, 3, 4, 5]
+    for count, offset in ((6, 3), (5, 4), (-1, len(buffer) + 1), (-1, -1)):
+        with pytest.raises(ValueError, match="buffer"):
+            cls.from_buffer(buffer, order, count, offset)

@@ -36,7 +36,7 @@ def test_softmax_is_that_of_what_is_stored(name: str, dim: int) -> None:
 @pytest.mark.parametrize("dim", [0, 1])
 @pytest.mark.parametrize("sparse_dim", [1, 2])
 def test_softmax_of_what_has_no_exponential(name: str, dim: int, sparse_dim: int) -> None:
-    """Of numbers beyond the range of exp, and of -inf: of a tensor that stores all it is the strided one's."""
+    """Of numbers beyond the range of exp, and -inf: of a tensor that stores all it is the strided one's."""
     dense = tengen.tensor([[1000.0, 1001.0, -1e30], [-2000.0, -2001.0, 3e38], [999.0, -float("inf"), 1.0]])
     found = getattr(tengen.sparse, name)(dense.to_sparse(sparse_dim), dim)
     tengen.testing.assert_close(found.to_dense(), getattr(tengen, name)(dense, dim))
