@@ -36,12 +36,12 @@ PLACES = {
     "runtime": 30,
     "libraries": 25,
     "codegen": 25,
-    "c": 20,
-    "machine_code": 20,
-    "sparse": 20,
-    "nested": 15,
-    "data": 15,
-    "files": 20,
+    "c": 30,
+    "machine_code": 25,
+    "sparse": 35,
+    "nested": 25,
+    "data": 25,
+    "files": 30,
 }
 
 KINDS = (
