@@ -20,6 +20,7 @@ DENSE = tengen.tensor(
     [[0.0, 0.5, 0, 0, 0, 0.25], [0, -0.75, 0, 0, 1.0, 0], [0, 0, 0, 0, 0, 0], [0.5, 0, 0, 0, 0, -0.5]],
     dtype=tengen.float64,
 )
+THIN = tengen.tensor([[0.0, 2, 0, 0, 0, 0], [0] * 6, [0] * 6, [0, 0, 0, 0, 0, -3]], dtype=tengen.float64)
 M = tengen.arange(12.0, dtype=tengen.float64).reshape(6, 2)
 W = tengen.arange(24.0, dtype=tengen.float64).reshape(4, 6) - 5
 LEFT, RIGHT = M[:4, :], M.t()
@@ -242,19 +243,91 @@ def test_invariants() -> None:
     checked = tools()(lambda: tengen.sparse_csr_tensor(*twice))
     with pytest.raises(RuntimeError, match=r"sorted and distinct"):
         checked()
-    for bad in (([0, 2, 2], [1, 5]), ([0, 2, 2], [1, -1]), ([0, 9, 2], [0, 1]), ([1, 2, 2], [0, 1])):
+    for indices in ([[0, 1, 2], [1, 0]], [[0, 0, 2], [0, 1]], [[0, 2, 3], [0, 1, 0]], [[0, 0, 0], []]):
+        values = tengen.arange(1.0, 1 + len(indices[1]))
+        whole = tengen.sparse_csr_tensor(*indices, values, (2, 2), check_invariants=True)
+        assert whole.to_dense()[whole.to_dense() != 0].tolist() == values.tolist()
+    with pytest.raises(RuntimeError, match=r"sorted and distinct"):
+        tengen.sparse_csr_tensor([0, 1, 3], [0, 1, 0], [1.0, 2.0, 3.0], (2, 2), check_invariants=True)
+    for bad in (
+        *(([0, 2, 2], [1, 5]), ([0, 2, 2], [0, 2]), ([0, 2, 2], [1, -1])),
+        *(([0, 9, 2], [0, 1]), ([1, 2, 2], [0, 1])),
+    ):
         with pytest.raises(RuntimeError, match=r"sparse_csr_tensor: "):
             tengen.sparse_csr_tensor(*bad, [1.0, 2.0], (2, 2), check_invariants=False)
+
+
+#: Pairs that store as much at other places, also as blocks; at some of them; and nothing at all.
+PAIRS = {
+    "as much": (THIN, THIN.flip(0)),
+    "less": (DENSE, THIN),
+    "more": (THIN, DENSE),
+    "other": (DENSE, DENSE.flip(0)),
+    "nothing": (THIN, 0 * THIN),
+}
+
+
+@each
+@pytest.mark.parametrize("pair", PAIRS)
+def test_two_that_store_other_places(layout: Any, pair: str) -> None:
+    """Sums, products and masks are those of strided matrices, and a product stores what both do."""
+    a, b = PAIRS[pair]
+    one, other = of(a, layout), of(b, layout)
+    for found, expected in (
+        (one + other, a + b),
+        (one - other, a - b),
+        (one.add(other, alpha=3), a + 3 * b),
+        (one.sub(other, alpha=2), a - 2 * b),
+        (one * other, a * b),
+    ):
+        assert found.layout is layout and tengen.equal(found.to_dense(), expected)
+    stored_by_both = one.to_sparse().bool().to_dense() & other.to_sparse().bool().to_dense()
+    if layout in LAYOUTS[:2]:
+        assert (one * other)._nnz() == stored_by_both.sum()
+    stored = tengen.ones_like(other).to_dense()
+    assert tengen.equal(one.sparse_mask(other).to_dense(), a * stored)
+    assert one.sparse_mask(other)._nnz() == other._nnz()
+
+
+@each
+def test_addmm_in_the_layout_of_self(layout: Any) -> None:
+    blocksize = (2, 2) if layout in LAYOUTS[2:] else None
+    own = THIN[:, 2:].to_sparse(layout=layout, blocksize=blocksize)
+    rows = DENSE.to_sparse_csr()
+    for beta, alpha in ((1, 1), (2, 3), (0, 1)):
+        found = tengen.addmm(own, rows, DENSE.t().to_sparse_csr(), beta=beta, alpha=alpha)
+        assert found.layout is layout
+        tengen.testing.assert_close(found.to_dense(), beta * own.to_dense() + alpha * (DENSE @ DENSE.t()))
+
+
+@each
+def test_dimensions_of_values(layout: Any) -> None:
+    hybrid = DENSE[:, :, None] * tengen.tensor([1.0, -1.0, 2.0], dtype=tengen.float64)
+    sparse = of(hybrid, layout, dense_dim=1)
+    for at in range(3):
+        for index in (0, -1):
+            assert tengen.equal(sparse.select(at, index).to_dense(), hybrid.select(at, index))
+    assert [tengen.equal(part.to_dense(), hybrid[..., i]) for i, part in enumerate(sparse.unbind(2))] == [
+        True
+    ] * 3
+
+
+@pytest.mark.parametrize("layout", LAYOUTS[:2])
+def test_what_beta_of_zero_leaves_out_is_not_read(layout: Any) -> None:
+    sparse = of(DENSE * float("nan"), layout)
+    sampled = tengen.sparse.sampled_addmm(sparse, LEFT, RIGHT, beta=0)
+    stored = tengen.ones_like(sparse).to_dense()
+    tengen.testing.assert_close(sampled.to_dense(), (LEFT @ RIGHT) * stored)
 
 
 @each
 def test_batches(layout: Any) -> None:
     """Products, sums and selections of batches are those of their matrices."""
-    batch = tengen.stack([DENSE, 2 * DENSE])
+    batch = tengen.stack([DENSE, 2 * DENSE.flip(0)])
     sparse = of(batch, layout)
     others = tengen.stack([M, M + 1])
     assert tengen.allclose(sparse.bmm(others), batch.bmm(others))
-    assert tengen.equal(sparse[1].to_dense(), 2 * DENSE)
+    assert tengen.equal(sparse[1].to_dense(), batch[1])
     assert tengen.equal(sparse.transpose(1, 2).to_dense(), batch.transpose(1, 2))
     assert tengen.equal((sparse * sparse).to_dense(), batch * batch)
     assert tengen.equal((sparse * batch).to_dense(), batch * batch)
