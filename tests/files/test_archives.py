@@ -98,6 +98,7 @@ def test_records() -> None:
         for info in opened.infolist():
             names, extra = struct.unpack_from("<HH", data, info.header_offset + 26)
             assert (info.header_offset + 30 + names + extra) % 64 == 0
+            assert info.date_time == (1980, 1, 1, 0, 0, 0)  # whenever it was written
 
 
 def test_names_of_archives(tmp_path: Path) -> None:
