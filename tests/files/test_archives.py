@@ -338,6 +338,22 @@ def test_memory_that_is_mapped(tmp_path: Path) -> None:
         load(before, mmap=True)
 
 
+def test_mapped_elements_are_at_addresses_of_their_kind(tmp_path: Path) -> None:
+    """Wherever a record begins: other writers of such archives do not align them."""
+    path, expected = tmp_path / "mapped.pt", tengen.arange(1.0, 5.0).to(tengen.complex128)
+    found = records(saved(expected))
+    text, begins = found.pop("data.pkl"), set()
+    for length in range(1, 17):
+        data = archive(text, found, "n" * length)
+        begins.add(data.index(expected.numpy().tobytes()) % 16)
+        path.write_bytes(data)
+        mapped = tengen.load(path, mmap=True)
+        assert mapped.data_ptr() % 8 == 0 and mapped.numpy().flags.aligned
+        mapped += 1
+        assert tengen.equal(mapped, expected + 1) and path.read_bytes() == data
+    assert len(begins) > 8
+
+
 def test_other_picklers() -> None:
     class Mine:
         Pickler, Unpickler = pickle._Pickler, pickle.Unpickler  # type: ignore[attr-defined]
