@@ -351,7 +351,7 @@ def test_mapped_elements_are_at_addresses_of_their_kind(tmp_path: Path) -> None:
         assert mapped.data_ptr() % 8 == 0 and mapped.numpy().flags.aligned
         mapped += 1
         assert tengen.equal(mapped, expected + 1) and path.read_bytes() == data
-    assert len(begins) > 8
+    assert any(b % 8 for b in begins)
 
 
 def test_other_picklers() -> None:
