@@ -237,6 +237,14 @@ DAMAGED: dict[str, tuple[Callable[[bytes], bytes], str]] = {
         lambda data: with_byte(data, header(data, "archive/data/0")),
         "is not where the archive says",
     ),
+    "another name in a header": (
+        lambda data: with_byte(data, header(data, "archive/data/0") + 30 + 3),
+        "'data/0' has a damaged header",
+    ),
+    "an encrypted record": (
+        lambda data: with_byte(data, data.rindex(b"PK\x01\x02", 0, data.index(b"PK\x05\x06")) + 8),
+        "is encrypted",
+    ),
     "a record behind its place": (behind("archive/data/0"), "reaches into what follows it"),
     "compressed records": (compressed, "'archive/data.pkl' is compressed"),
     "overlapping records": (overlapping, "reaches into what follows it"),
