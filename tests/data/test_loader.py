@@ -191,6 +191,19 @@ def test_errors_that_cannot_be_sent() -> None:
         next(batches)
 
 
+class RaisingItsOwn(Raising):
+    def __getitem__(self, index: int) -> Any:
+        class Own(Exception):
+            """Nobody finds it by its name."""
+
+        raise Own("of this call")
+
+
+def test_errors_of_classes_that_have_no_name() -> None:
+    with pytest.raises(RuntimeError, match=r"in DataLoader worker process 0[\s\S]*Own: of this call"):
+        next(iter(data.DataLoader(RaisingItsOwn(), batch_size=None, num_workers=1)))
+
+
 def failing_init(worker: int) -> None:
     raise ValueError(f"worker {worker} is not well")
 
@@ -234,6 +247,24 @@ def test_workers_that_live_on() -> None:
             os.kill(pid, 0)
     assert rows(loader) == wanted  # by new ones
     loader._workers.shut_down()
+
+
+@pytest.mark.parametrize("taken", [0, 1, 3])
+def test_an_epoch_that_is_left_gives_nothing_to_the_next(taken: int) -> None:
+    """Of workers that live on: each epoch has every sample once, in its own order, and begins anew."""
+    generator = tengen.Generator().manual_seed(5)
+    options: Any = {"batch_size": 2, "num_workers": 2, "persistent_workers": True}
+    shuffled = data.DataLoader(Squares(8), shuffle=True, generator=generator, **options)
+    counted = data.DataLoader(Counting(8), **options)
+    for _ in range(2):
+        for loader in (shuffled, counted):
+            left = iter(loader)
+            for _ in range(taken):
+                next(left)
+        assert sorted(n for _, names in shuffled for n in names) == [str(i) for i in range(8)]
+        assert [b.tolist() for b in counted] == [[0, 2], [1, 3], [4, 6], [5, 7]]
+    for loader in (shuffled, counted):
+        loader._workers.shut_down()
 
 
 def test_an_epoch_that_is_left_leaves_no_process() -> None:

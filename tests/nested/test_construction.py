@@ -416,3 +416,18 @@ def test_what_there_is_not_of_nested_tensors(layout: Any) -> None:
         n.to("meta")
     with pytest.raises(TypeError, match="argument 'requires_grad' must be bool, not int"):
         nested.nested_tensor(PARTS, layout=layout, requires_grad=1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("ragged", [1, 2, 3])
+def test_selections_beside_the_ragged_dimension(ragged: int) -> None:
+    """Before it and behind it: of each component the slice, with the ragged dimension where it then is."""
+    parts = [tengen.arange(12.0 * n).view(n, 3, 4).movedim(0, ragged - 1) for n in (2, 5, 1)]
+    given = tengen.nested.nested_tensor([p.movedim(ragged - 1, 0) for p in parts], layout=tengen.jagged)
+    order = [0, *(d for d in (2, 3) if d - 1 < ragged), 1, *(d for d in (2, 3) if d - 1 >= ragged)]
+    given = given.permute(*order)
+    for dim in {1, 2, 3} - {ragged}:
+        for index in (0, -1):
+            found = given.select(dim, index)
+            assert found.layout is tengen.jagged and found._array.ragged_idx == ragged - (dim < ragged)
+            for one, part in zip(found.unbind(), parts, strict=True):
+                assert one.equal(part.select(dim - 1, index))

@@ -167,7 +167,7 @@ def _try(settings: WorkerSettings, function: Callable[..., Any], *arguments: Any
 def _send(connection: Connection, settings: WorkerSettings, number: int, result: Any) -> None:
     """Send the number of a task and its result, or why that cannot be sent."""
     packed = _try(settings, lambda: pickle.dumps(result, pickle.HIGHEST_PROTOCOL))
-    if isinstance(packed, Failure):
+    if isinstance(packed, Failure) and not isinstance(result, Failure):
         result = packed
     if isinstance(result, Failure):
         try:
