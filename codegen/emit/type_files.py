@@ -250,7 +250,7 @@ class BackendFiles:
             "from tengen.autograd.variable_type_utils import store, writes_freely, written",
             "from tengen.autograd.view import differentiable",
             "from tengen.autograd.node_support import no_gradients, not_differentiable, record_node",
-            "from tengen.autograd.node_support import record_not_implemented",
+            "from tengen.autograd.node_support import record_not_implemented, untracked_view",
             "from tengen.core.storage import storage_of",
             *self.scope.variable_types(self.backend).values(),
             f"from {module} import ({', '.join(plain)})",

@@ -275,6 +275,7 @@ class RecordMethod(DefinedMethod):
     inputs: str  # the expression of the differentiable arguments
     outputs: str  # the expression of the numbers of the differentiable results; empty for a single result
     refused: tuple[tuple[str, str], ...]
+    is_view: bool = False
 
     @property
     def result(self) -> str:
@@ -290,6 +291,8 @@ class RecordMethod(DefinedMethod):
             yield "edges = node.next_edges"
         for group in saves:
             yield from group.alone()
+        if self.is_view:
+            yield f"untracked_view({self.result})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,7 @@ def recorder(
         inputs=_tuple([parameter_name(a.name) for a in node.inputs]),
         outputs=_outputs(operator, node),
         refused=refused(node),
+        is_view=operator.schema.is_view,
     )
 
 

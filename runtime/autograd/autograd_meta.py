@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 #: How a view was made, where that restricts what may be written through it.
 PLAIN_VIEW, MULTI_OUTPUT_VIEW, NO_GRAD_VIEW, CUSTOM_VIEW, INFERENCE_VIEW = 0, 1, 2, 3, 4
+#: Of what shows the memory of a tensor that does not know of it: it has no base.
+UNTRACKED_VIEW = 5
 
 
 class AutogradMeta:

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from ..core.costs import LARGE as LARGE
 from ..core.storage import storage_of
+from .autograd_meta import UNTRACKED_VIEW, meta_of
 from .edge import Edge, gradient_edge, gradient_edges
 from .grad_mode import grad_mode
 from .graph_task import current
@@ -161,6 +162,16 @@ def record_node(
             result[number]._edge = (node, number)
             result[number]._requires_grad = True
     return node
+
+
+def untracked_view(result: Any) -> None:
+    """Mark what a recorded view operator gave where its base does not know of it: nothing may write to it.
+
+    ``result`` is a Tensor, or a tuple of such.
+    """
+    for view in result if isinstance(result, tuple) else (result,):
+        if view._base is None:
+            meta_of(view).creation = UNTRACKED_VIEW
 
 
 # -- composites ------------------------------------------------------------------------------

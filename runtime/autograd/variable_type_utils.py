@@ -13,6 +13,7 @@ from ..core.storage import begin_write, storage_of
 from ..core.tensor_base import TensorBase
 from ..core.user_stack import program_stacklevel
 from ..native.layout import contiguous_strides
+from .autograd_meta import PLAIN_VIEW, UNTRACKED_VIEW
 from .copy_slices import CopySlices
 from .edge import Edge, gradient_edge
 from .grad_mode import grad_mode
@@ -146,10 +147,10 @@ def requires_grad_in(args: Sequence[Any]) -> bool:
 def check_inplace(tensor: Any) -> None:
     """Raise RuntimeError when a recorded operator may not write into ``tensor``."""
     base = tensor._base
+    creation = PLAIN_VIEW if tensor._meta is None else tensor._meta.creation
+    if creation and (base is not None or creation == UNTRACKED_VIEW):
+        raise RuntimeError(modified_message(creation, tensor._edge))
     if base is not None:
-        creation = 0 if tensor._meta is None else tensor._meta.creation
-        if creation:
-            raise RuntimeError(modified_message(creation, tensor._edge))
         if base._edge is None and (base._requires_grad or tensor._requires_grad):
             raise RuntimeError(
                 "a view of a leaf Variable that requires grad is being used in an in-place operation."

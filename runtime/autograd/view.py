@@ -10,7 +10,15 @@ from ..c_accelerator import accelerated
 from ..core.function_dispatch import disabled_impl
 from ..core.storage import Storage, storage_of
 from ..core.tensor_base import PARTS, declare_tensor
-from .autograd_meta import CUSTOM_VIEW, INFERENCE_VIEW, MULTI_OUTPUT_VIEW, NO_GRAD_VIEW, PLAIN_VIEW, meta_of
+from .autograd_meta import (
+    CUSTOM_VIEW,
+    INFERENCE_VIEW,
+    MULTI_OUTPUT_VIEW,
+    NO_GRAD_VIEW,
+    PLAIN_VIEW,
+    UNTRACKED_VIEW,
+    meta_of,
+)
 from .edge import gradient_edge
 from .grad_mode import grad_mode
 from .hooks import extra_of
@@ -64,12 +72,10 @@ def as_view(source: Any, array: Any, type: Any, multi: bool = False) -> Any:
         out._base = None
         return out  # views of inference tensors have no history that would have to be kept up
     base = source._base
-    if base is None:
-        out._base = source
-    else:
-        out._base = base
-        if source._meta is not None and source._meta.creation:
-            meta_of(out).creation = source._meta.creation
+    out._base = source if base is None else base
+    creation = PLAIN_VIEW if source._meta is None else source._meta.creation
+    if creation and (base is not None or creation == UNTRACKED_VIEW):
+        meta_of(out).creation = creation
     if multi:
         meta_of(out).creation = MULTI_OUTPUT_VIEW
     if not grad_mode.enabled and (out._meta is None or not out._meta.creation):
@@ -251,6 +257,16 @@ _CUSTOM_ADVICE = (
     "Function, leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the "
     "output of the custom Function."
 )
+_UNTRACKED_ADVICE = (
+    "It may show the memory of a nested or a sparse tensor, whose history a write through it does not make "
+    "anew: gradients would be wrong. You should replace the inplace operation by an out-of-place one, or "
+    "clone the view."
+)
+_ADVICE = {
+    MULTI_OUTPUT_VIEW: _MULTI_ADVICE,
+    CUSTOM_VIEW: _CUSTOM_ADVICE,
+    UNTRACKED_VIEW: _UNTRACKED_ADVICE,
+}
 
 
 def _origin(edge: Any) -> str:
@@ -269,8 +285,7 @@ def modified_message(creation: int, edge: Any) -> str:
             "A view was created in no_grad mode and is being modified inplace with grad mode enabled. "
             + _NO_GRAD_ADVICE
         )
-    advice = _CUSTOM_ADVICE if creation == CUSTOM_VIEW else _MULTI_ADVICE
-    return f"{_origin(edge)} is a view and is being modified inplace. {advice}"
+    return f"{_origin(edge)} is a view and is being modified inplace. {_ADVICE[creation]}"
 
 
 def rewritten_message(creation: int, edge: Any) -> str:
@@ -287,5 +302,5 @@ def rewritten_message(creation: int, edge: Any) -> str:
         )
     return (
         f"{_origin(edge)} is a view and its base or another view of its base has been modified inplace. "
-        + (_CUSTOM_ADVICE if creation == CUSTOM_VIEW else _MULTI_ADVICE)
+        + _ADVICE[creation]
     )

@@ -46,13 +46,13 @@ enum { PLAIN_VIEW, MULTI_OUTPUT_VIEW, NO_GRAD_VIEW, CUSTOM_VIEW, INFERENCE_VIEW 
 static int creation_of(PyObject *source, int multi) {
     if (multi) return MULTI_OUTPUT_VIEW;
     PyObject *meta = READ_TENSOR(source, meta);
-    if (READ_TENSOR(source, base) != Py_None && meta != Py_None) {
+    if (meta != Py_None) {
         PyObject *creation = READ(meta, AutogradMeta, creation);
         if (creation == NULL || !PyLong_CheckExact(creation)) return -1;
         int overflow;
         long number = PyLong_AsLongAndOverflow(creation, &overflow);
         if (overflow || number < PLAIN_VIEW || number > INFERENCE_VIEW) return -1;
-        if (number != PLAIN_VIEW) return (int)number;
+        if (number != PLAIN_VIEW && READ_TENSOR(source, base) != Py_None) return (int)number;
     }
     int on = recording_is_on();
     if (on != 0) return on < 0 ? -1 : PLAIN_VIEW;
