@@ -27,7 +27,7 @@ _GLOBAL = frozenset({
     "as_given", "as_view", "bind", "call", "call_", "call_comparison", "call_operator", "call_operator_",
     "channels_last",
     "check_overlap", "column_major", "contiguous", "differentiable", "explain", "factory_type", "grad_mode",
-    "gradient_edge", "gradient_edges", "graph_is_kept", "in_shape_of", "ints", "is_callers_only",
+    "gradient_edge", "gradient_edges", "graph_is_kept", "held", "in_shape_of", "ints", "is_callers_only",
     "keeps", "lacks", "like", "make", "make_", "many_ints", "materialize", "materialize_array", "modified",
     "next_sequence_nr",
     "no_gradients", "not_differentiable", "not_implemented", "one_type", "onnx", "operator", "plain", "prod",
@@ -115,6 +115,6 @@ def function_problem(name: str) -> str:
 #: What the module of functions, in which an operator's name is one of it, calls by its name.
 _OF_BINDINGS = frozenset({
     "Any", "INTEGRAL", "MISSING", "NUMBERS", "ScalarType", "Tensor", "active", "as_given", "bool", "call",
-    "factory_type", "float", "frozenset", "globals", "int", "ints", "len", "make", "many_ints", "one_type",
-    "plain", "return_types", "tuple", "worded",
+    "factory_type", "float", "frozenset", "globals", "held", "int", "ints", "len", "make", "many_ints",
+    "one_type", "plain", "return_types", "tuple", "worded",
 })  # fmt: skip

@@ -360,7 +360,7 @@ class Renderer:
             "from tengen.core.numbers import NUMBERS",
             "from tengen.core.memory_format import memory_format as MemoryFormat",
             "from tengen.core.scalar_type import dtype as ScalarType",
-            "from tengen.dispatch.binding_support import MISSING, as_given, ints, many_ints, one_type",
+            "from tengen.dispatch.binding_support import MISSING, as_given, held, ints, many_ints, one_type",
             "from tengen.dispatch.binding_support import worded",
             # No operator has such a name.
             "from tengen.dispatch.signatures import document as __document__",

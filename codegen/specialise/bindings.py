@@ -190,7 +190,8 @@ class BindingWriter:
         parameters = _parameters(arguments, words, bool(group.outs))
         names = {a.name: users_name(a.name) for a in arguments}
         tensors = names[arguments[0].name]
-        attempt = replace(self._attempt(operator, names, arguments, tensors), receiver="")
+        within = names | {arguments[0].name: "_held"}
+        attempt = replace(self._attempt(operator, within, arguments, "_held"), receiver="")
         positional = "".join(f"{names[a.name]}, " for a in arguments if not a.kwarg_only)
         keywords = [f'"{a.name}": {names[a.name]}' for a in arguments if a.kwarg_only]
         keywords += ['"out": out'] if group.outs else []
@@ -204,7 +205,7 @@ class BindingWriter:
             (attempt,) if attempt.condition != "False" else (),
             f'call("{group.called}", ({positional}), {{{", ".join(keywords)}}}, {public})',
             group.doc,
-            f"not active{out} and (t := one_type({tensors})) is not None",
+            f"not active{out} and (t := one_type(_held := held({tensors}))) is not None",
             words=words,
         )
 

@@ -497,8 +497,17 @@ def _add_guard(code: Code, test: Expr) -> None:
     match test:
         case Operation("not x", (Name(name),)) if name in code.names:
             code.add("is_same", name, False)
-        case Operation("is not", (Assigned("t", Call(Name("one_type"), (Name(name),))), Constant(None))):
-            code.add("runs_all", name)
+        case Operation(
+            "is not",
+            (
+                Assigned("t", Call(Name("one_type"), (Assigned(own, Call(Name("held"), (Name(name),))),))),
+                Constant(None),
+            ),
+        ):
+            code.add("have_one_type", name)
+            code.push(read_expression(f"tuple({name})"))
+            _store(code, own)
+            code.add("runs_all", own)
         case _:
             code.test(test, "")
 

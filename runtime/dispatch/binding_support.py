@@ -49,6 +49,11 @@ def many_ints(value: Any) -> bool:
     return ints(value) and len(value) != 1
 
 
+def held(tensors: Any) -> Any:
+    """A list as a tuple, which stays as it is between the kernel and the Node, whoever changes the list."""
+    return tuple(tensors) if tensors.__class__ is list else tensors
+
+
 def one_type(tensors: Any) -> Type | None:
     """The Type that all the tensors of a list or tuple have; None when there is no such."""
     if tensors.__class__ is not list and tensors.__class__ is not tuple:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import itertools
 import subprocess
 import sys
 from collections.abc import Callable
@@ -58,30 +60,49 @@ def ended(run: Callable[[], Any]) -> str:
         return f"{type(error).__name__}: {error}"
 
 
-@pytest.mark.parametrize("join", [tengen.cat, tengen.stack])
-def test_a_node_has_as_many_edges_as_shapes(join: Callable[[Any], Any]) -> None:
-    """Also where the list becomes shorter as the Node is made: it is of one state of the list."""
-    before = gc.get_threshold()
+@pytest.mark.parametrize("accelerated", [True, False])
+@pytest.mark.parametrize("join", [tengen.cat, tengen.stack, tengen.block_diag, tengen.hstack])
+def test_a_node_is_of_the_list_that_was_computed_with(join: Any, accelerated: bool) -> None:
+    """Also where the list changes while it is used: it is of one state of the list."""
     x, y = (tengen.ones(2, 3, requires_grad=True) for _ in range(2))
-    join([x, y]).sum().backward()
-    for after in range(1, 40):
-        given, left = [x, y], [after]
+    other = tengen.full((2, 3), 2.0, requires_grad=True)
+    run = (lambda given: join(*given)) if join is tengen.block_diag else join
+    run([x, y]).sum().backward()
 
-        def change(phase: str, _: Any, given: list[Any] = given, left: list[int] = left) -> None:
-            left[0] -= 1
-            if left[0] == 0:
-                del given[1:]
+    def put(given: list[Any]) -> None:
+        given[0] = other
 
-        gc.callbacks.append(change)
-        gc.set_threshold(1)
-        try:
-            out = join(given)
-        finally:
-            gc.set_threshold(*before)
-            gc.callbacks.remove(change)
+    def shorten(given: list[Any]) -> None:
+        del given[1:]
+
+    changes: tuple[Callable[[list[Any]], None], ...] = (put, shorten)
+    for change, after in itertools.product(changes, range(1, 40)):
+        given, x.grad, y.grad, other.grad = [x, y], None, None, None
+        with contextlib.nullcontext() if accelerated else c_accelerator.stopped():
+            out = changed_meanwhile(run, given, change, after)
         node = out.grad_fn
         kept = [v for v in (getattr(node, n, None) for n in slots_of(node)) if is_shapes(v)]
         assert all(len(shapes) == len(node.next_functions) for shapes in kept)
+        out.sum().backward()
+        assert out.sum() == sum(t.sum() for t in (x, y, other) if t.grad is not None)
+
+
+def changed_meanwhile(run: Any, given: list[Any], change: Callable[[list[Any]], None], after: int) -> Any:
+    """What comes of a list that changes as one of the objects is made that the call makes."""
+    before, left = gc.get_threshold(), [after]
+
+    def at(phase: str, _: Any) -> None:
+        left[0] -= 1
+        if left[0] == 0:
+            change(given)
+
+    gc.callbacks.append(at)
+    gc.set_threshold(1)
+    try:
+        return run(given)
+    finally:
+        gc.set_threshold(*before)
+        gc.callbacks.remove(at)
 
 
 def slots_of(node: Any) -> list[str]:
