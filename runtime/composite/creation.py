@@ -165,40 +165,43 @@ def _made(name: str, kind: Type, make: Callable[..., Any], size: Shape, *rest: A
         raise explain(error, name) from None
 
 
-def new_empty(self: Tensor, size: Shape, dtype: Any, device: Any) -> Tensor:
+def new_empty(self: Tensor, size: Shape, dtype: Any, layout: Any, device: Any) -> Tensor:
     """Whatever the memory held. Raises RuntimeError for a negative dimension, as all of these do."""
-    kind = _type(self, dtype, device)
+    kind = _type(self, dtype, device, layout)
     if len(kind.backend.layouts) > 1:
-        return new_zeros(self, size, dtype, device)
+        return new_zeros(self, size, dtype, layout, device)
     made = _made("new_empty", kind, kind.backend.lib.empty, size, kind.dtype)
     unwritten(made._array)
     return made
 
 
-def new_empty_strided(self: Tensor, size: Shape, stride: Shape, dtype: Any, device: Any) -> Tensor:
+def new_empty_strided(
+    self: Tensor, size: Shape, stride: Shape, dtype: Any, layout: Any, device: Any
+) -> Tensor:
     """Whatever the memory held, with strides in elements."""
     kind = _type(self, dtype, device)
-    return F.empty_strided(size, stride, dtype=kind.scalar_type, device=kind.backend.device)
+    return F.empty_strided(size, stride, dtype=kind.scalar_type, layout=layout, device=kind.backend.device)
 
 
-def new_full(self: Tensor, size: Shape, fill_value: Number, dtype: Any, device: Any) -> Tensor:
+def new_full(self: Tensor, size: Shape, fill_value: Number, dtype: Any, layout: Any, device: Any) -> Tensor:
     """``fill_value`` everywhere. Raises RuntimeError for a number that the dtype cannot hold."""
-    kind = _type(self, dtype, device)
+    kind = _type(self, dtype, device, layout)
     value = filler(size, fill_value, kind.scalar_type.array_dtype)
     return _made("new_full", kind, kind.backend.lib.full, size, value, kind.dtype)
 
 
-def new_ones(self: Tensor, size: Shape, dtype: Any, device: Any) -> Tensor:
+def new_ones(self: Tensor, size: Shape, dtype: Any, layout: Any, device: Any) -> Tensor:
     """1 everywhere."""
-    kind = _type(self, dtype, device)
+    kind = _type(self, dtype, device, layout)
     return _made("new_ones", kind, kind.backend.lib.ones, size, kind.dtype)
 
 
-def new_zeros(self: Tensor, size: Shape, dtype: Any, device: Any) -> Tensor:
-    """0 everywhere, in the layout of ``self``."""
-    kind = _type(self, dtype, device)
+def new_zeros(self: Tensor, size: Shape, dtype: Any, layout: Any, device: Any) -> Tensor:
+    """0 everywhere, in the layout of ``self`` unless told otherwise."""
+    kind = _type(self, dtype, device, layout)
     if len(kind.backend.layouts) > 1:
-        return F.zeros(size, dtype=kind.scalar_type, layout=self.layout, device=kind.backend.device)
+        layout = layout or self.layout
+        return F.zeros(size, dtype=kind.scalar_type, layout=layout, device=kind.backend.device)
     return _made("new_zeros", kind, kind.backend.lib.zeros, size, kind.dtype)
 
 

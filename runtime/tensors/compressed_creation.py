@@ -21,6 +21,7 @@ from ..core.memory_format import (
 )
 from ..core.scalar_type import dtype as DType
 from ..core.tensor_base import TensorBase
+from ..dispatch.legacy_type_dispatch import type_of
 from ..native.compressed.invariants import check_dimensions, check_order, check_sizes, inferred_shape
 from ..native.sparse.invariants import checking
 from .sparse_creation import as_strided_tensor, required
@@ -61,6 +62,7 @@ def sparse_compressed_tensor(
     stored = as_strided_tensor(values, dtype, device)
     arrays = compressed._array, plain._array, stored._array
     name = layout.name
+    type_of(stored.dtype, stored.device, None, name)  # NotImplementedError on meta
     try:
         check_dimensions(*arrays, name)
         shape = inferred_shape(*arrays, name) if size is None else tuple([int(n) for n in size])
