@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -28,16 +28,18 @@ class Storage:
     Made only once something needs it (a view, an in-place operator): a tensor without one has
     version 0. ``version`` counts the writes. ``views`` has a weak reference to each live view,
     so that a write through one of them can give the others their new history. ``is_held`` is set where
-    somebody else has the memory, too, so that it must stay where it is.
+    somebody else has the memory, too, so that it must stay where it is. ``origin`` is another Storage over
+    the memory, of the tensor that this one's is ``data`` of.
     """
 
-    __slots__ = ("__weakref__", "is_held", "untyped", "version", "views")
+    __slots__ = ("__weakref__", "is_held", "origin", "untyped", "version", "views")
 
     is_held: bool
 
     def __init__(self) -> None:
         self.version = 0
         self.views: list[weakref.ref[TensorBase]] | None = None
+        self.origin: Storage | None = None
         self.untyped: UntypedStorage | None = None  # the user's handle, made when asked for
 
 
@@ -50,7 +52,7 @@ def storage_of(tensor: TensorBase) -> Storage:
     storage = tensor._storage
     if storage is None:
         storage = tensor._storage = _new(Storage)  # what its __init__ does, without the call
-        storage.version, storage.views, storage.untyped = 0, None, None
+        storage.version, storage.views, storage.origin, storage.untyped = 0, None, None, None
         if tensor._edge is not None:
             node, number = tensor._edge[0], tensor._edge[1]
             stored = getattr(node, "result_stored", None)
@@ -69,16 +71,32 @@ def begin_write(tensor: TensorBase) -> None:
 
 def hold(tensor: T) -> T:
     """The tensor, whose memory stays where it is from now on: NumPy has it, too, or another library."""
-    storage = tensor._storage or storage_of(tensor)
-    storage.is_held = True
-    if storage.untyped is not None:
-        storage.untyped._held = True
+    for storage in _over_one_memory(storage_of(tensor)):
+        storage.is_held = True
+        if storage.untyped is not None:
+            storage.untyped._held = True
     return tensor
 
 
 def is_held(storage: Storage) -> bool:
     """Whether somebody else has the memory, too."""
-    return getattr(storage, "is_held", False)  # a slot that few storages fill
+    # a slot that few storages fill
+    return any([getattr(one, "is_held", False) for one in _over_one_memory(storage)])
+
+
+def _over_one_memory(storage: Storage | None) -> Iterator[Storage]:
+    """A Storage, and those that it originates from."""
+    while storage is not None:
+        yield storage
+        storage = storage.origin
+
+
+def share_memory(source: TensorBase, tensor: TensorBase) -> None:
+    """Note that a tensor has the memory of another one, with a version of its own."""
+    storage = storage_of(tensor)
+    *_, first = _over_one_memory(storage_of(source))  # the others would be kept in a long chain
+    if first not in _over_one_memory(storage):
+        storage.origin = first
 
 
 #: What finds the backend of a device, which a higher floor puts here.

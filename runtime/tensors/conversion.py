@@ -123,7 +123,7 @@ class TensorConversion(TensorBase):
         if is_shared:  # ``hold``, without its call
             storage = self._storage or storage_of(self)
             storage.is_held = True
-            if storage.untyped is not None:
+            if storage.untyped is not None or storage.origin is not None:
                 hold(self)
         return array.view()  # not the tensor's own: its shape may be assigned to
 

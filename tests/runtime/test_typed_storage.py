@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +120,65 @@ def test_a_storage_grows_for_all_tensors_over_it() -> None:
             tengen.add(tengen.ones(9), 1, out=held)
         assert held.shape == (3,)
     assert array.tolist() == [1, 1, 1]
+
+
+HOLDERS: dict[str, Callable[[tengen.Tensor], Any]] = {
+    "numpy": lambda x: x.numpy(),
+    "data": lambda x: x.data.numpy(),
+    "detach": lambda x: x.detach().numpy(),
+    "data of detach": lambda x: x.detach().data.numpy(),
+    "view of data": lambda x: x.data[1:].numpy(),
+    "asarray": lambda x: np.asarray(x.data),
+    "dlpack": lambda x: np.from_dlpack(x.data),
+    "buffer": lambda x: memoryview(x.data.numpy()),
+    "set_": lambda x: tengen.empty(0).set_(x.data).numpy(),
+    "assigned": lambda x: assigned(tengen.empty(0), x).numpy(),
+}
+MAKERS: dict[str, Callable[[], tengen.Tensor]] = {
+    "arange": lambda: tengen.arange(4.0),
+    "view": lambda: tengen.arange(6.0)[2:],
+    "from_numpy": lambda: tengen.from_numpy(np.arange(4.0, dtype=np.float32)).data,
+    "frombuffer": lambda: tengen.frombuffer(bytearray(16), dtype=tengen.float32).data,
+    "assigned": lambda: assigned(tengen.ones(1), tengen.from_numpy(np.arange(4.0, dtype=np.float32))),
+}
+
+
+def assigned(tensor: tengen.Tensor, value: tengen.Tensor) -> tengen.Tensor:
+    tensor.data = value
+    return tensor
+
+
+@pytest.mark.parametrize("holder", HOLDERS)
+def test_memory_that_somebody_holds_stays_where_it_is(holder: str) -> None:
+    """Also where the handle that gave it away is gone."""
+    for make in MAKERS.values():
+        x = make()
+        held = np.asarray(HOLDERS[holder](x))
+        for resize in (
+            lambda x=x: x.resize_(100),
+            lambda x=x: x.data.resize_(100),
+            lambda x=x: x.untyped_storage().resize_(400),
+            lambda x=x: tengen.add(tengen.ones(100), 1, out=x),
+        ):
+            with pytest.raises(RuntimeError, match="not resizable"):
+                resize()
+        assert x.shape == (4,)
+        assert x.fill_(7)[-1] == held[-1] == 7
+
+
+def test_data_of_data_keeps_no_chain() -> None:
+    x = tengen.ones(3)
+    x.data = x.data
+    for _ in range(10):
+        y = x.data
+        y.data = x
+        x.data = y
+        x = x.data
+    first = x._storage
+    count = 0
+    while first is not None:
+        first, count = first.origin, count + 1
+    assert count <= 3
 
 
 def test_classes_of_one_dtype() -> None:
