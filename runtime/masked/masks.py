@@ -107,17 +107,24 @@ def filled(
 
 
 def lowest(function: str, dtype: DType) -> float:
-    """The identity of the maximum. NotImplementedError for bools."""
-    return -math.inf if dtype.is_inexact else _limits(function, dtype)[0]
+    """The identity of the maximum. NotImplementedError for bools, TypeError for complex numbers."""
+    return -math.inf if dtype.is_floating_point else _limits(function, dtype)[0]
 
 
 def highest(function: str, dtype: DType) -> float:
-    """The identity of the minimum. NotImplementedError for bools and complex numbers."""
+    """The identity of the minimum. NotImplementedError for bools, TypeError for complex numbers."""
     return math.inf if dtype.is_floating_point else _limits(function, dtype)[1]
 
 
+def log_of_nothing(function: str, dtype: DType) -> float:
+    """The identity of ``logsumexp``. NotImplementedError for bools."""
+    return -math.inf if dtype.is_complex else lowest(function, dtype)
+
+
 def _limits(function: str, dtype: DType) -> tuple[int, int]:
-    if dtype.is_complex or dtype.name == "bool":
+    if dtype.is_complex:
+        raise TypeError(f"masked.{function}: {dtype} has no order, and so no identity")
+    if dtype.name == "bool":
         raise NotImplementedError(f"masked.{function}: no identity for {dtype}")
     info = iinfo(dtype)
     return info.min, info.max

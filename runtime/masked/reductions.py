@@ -10,6 +10,7 @@ from tengen.generated import functions, linalg_functions, scalar_types
 
 from ..core.memory_format import sparse_csr, strided
 from ..core.scalar_type import dtype as DType
+from ..tensors.creation import tensor
 from ..tensors.tensor import Tensor
 from . import sparse
 from .masks import (
@@ -20,6 +21,7 @@ from .masks import (
     filled,
     fitting,
     highest,
+    log_of_nothing,
     lowest,
     takes_masked,
     with_identity,
@@ -244,7 +246,7 @@ def median(
 
 
 @takes_masked
-@with_identity(lowest)
+@with_identity(log_of_nothing)
 def logsumexp(
     input: Tensor,
     dim: Dims = None,
@@ -259,7 +261,7 @@ def logsumexp(
     result is converted to ``dtype``, by default that of ``input``; with ``keepdim`` the reduced dimensions
     have size 1.
     """
-    kept = filled("logsumexp", input, mask, lowest)
+    kept = filled("logsumexp", input, mask, log_of_nothing)
     return kept.logsumexp(dimensions(dim, input.ndim), keepdim).to(dtype or input.dtype)
 
 
@@ -360,8 +362,9 @@ def reduction_identity(op_name: str, input: Tensor, *args: Any) -> Tensor | None
     """What a reduction gives where nothing is left, as a 0-d tensor on the device of ``input``.
 
     It has the dtype of ``input``, of the median of integers float32. None for a mean and variances, which
-    have none; NotImplementedError for what is no reduction, and for dtypes that have none. ``args`` are the
-    reduction's: the order of a norm.
+    have none; NotImplementedError for what is no reduction, and for dtypes that have none; TypeError for
+    complex numbers of what needs an order, and for the norm of order ``-inf`` of all but floats. ``args`` are
+    the reduction's: the order of a norm.
     """
     name, dtype = op_name.rpartition(".")[2], input.dtype
     if name not in IDENTITIES:
@@ -372,10 +375,12 @@ def reduction_identity(op_name: str, input: Tensor, *args: Any) -> Tensor | None
     if callable(value):
         value = value(name, dtype)
     elif args and args[0] == -math.inf:  # the order of a norm
+        if not dtype.is_floating_point:
+            raise TypeError(f"masked.{name}: the order -inf has no identity for {dtype}")
         value = math.inf
     elif math.isnan(value) and not dtype.is_floating_point:
         dtype = scalar_types.float32
-    return functions.scalar_tensor(value, dtype=dtype, device=input.device)
+    return tensor(value, dtype=dtype, device=input.device)
 
 
 def output_mask(

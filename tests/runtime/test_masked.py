@@ -14,6 +14,7 @@ import pytest
 
 import tengen
 from tengen import masked
+from tengen.masked.masks import IDENTITIES
 
 RNG = np.random.default_rng(0)
 VALUES = RNG.uniform(0.5, 2, (3, 4))
@@ -229,3 +230,31 @@ def test_dimensions_and_identities() -> None:
     assert masked._reduction_identity("amin", x.byte()).item() == 255  # type: ignore[union-attr]
     with pytest.raises(NotImplementedError):
         masked._reduction_identity("product", x)
+
+
+DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"]
+DTYPES += ["float8_e4m3fn", "float8_e5m2", "complex64", "complex128"]
+
+
+@pytest.mark.oracle
+def test_identities_are_pytorchs() -> None:
+    """Of every reduction and dtype; in addition there are those of the larger unsigned integers."""
+    torch = pytest.importorskip("torch")
+    of_theirs = pytest.importorskip("torch.masked._ops")._reduction_identity
+    for name, args in ((name, args) for name in IDENTITIES for args in ((), (2,), (-math.inf,))):
+        if args and name != "norm":
+            continue
+        for kind in DTYPES:
+            theirs = torch.zeros(2, dtype=getattr(torch, kind))
+            ours = tengen.zeros(2, dtype=getattr(tengen, kind))
+            expected = described(of_theirs, name, theirs, *args)
+            assert described(masked._reduction_identity, name, ours, *args) == expected, (name, args, kind)
+
+
+def described(identity: Any, *args: Any) -> str:
+    """Its dtype and value, or the class of its error: a TypeError is an AssertionError in PyTorch, too."""
+    try:
+        found = identity(*args)
+    except Exception as error:
+        return type(error).__name__.replace("AssertionError", "TypeError")
+    return "None" if found is None else f"{str(found.dtype).rpartition('.')[2]} {found.tolist()}"
