@@ -14,7 +14,7 @@ import pytest
 
 import tengen
 from tengen import masked
-from tengen.masked.masks import IDENTITIES
+from tengen.masked import masks
 
 RNG = np.random.default_rng(0)
 VALUES = RNG.uniform(0.5, 2, (3, 4))
@@ -241,7 +241,7 @@ def test_identities_are_pytorchs() -> None:
     """Of every reduction and dtype; in addition there are those of the larger unsigned integers."""
     torch = pytest.importorskip("torch")
     of_theirs = pytest.importorskip("torch.masked._ops")._reduction_identity
-    for name, args in ((name, args) for name in IDENTITIES for args in ((), (2,), (-math.inf,))):
+    for name, args in ((name, args) for name in masks.IDENTITIES for args in ((), (2,), (-math.inf,))):
         if args and name != "norm":
             continue
         for kind in DTYPES:
