@@ -283,8 +283,9 @@ def _sampled(input: Tensor, grid: Tensor, mode: int, padding: int, align_corners
             within = within.logical_or(place.isnan())  # its weight is NaN
             inside = within if inside is None else inside.logical_and(within)
             weight = share if weight is None else weight * share
-        weight = F.where(inside, weight, 0).reshape((batch, 1, prod(out_shape[2:])))
-        places = flat.reshape((batch, 1, prod(out_shape[2:]))).expand((batch, channels, -1))
-        part = image.gather(2, places) * weight
-        total = total + part
+        line = (batch, 1, prod(out_shape[2:]))
+        weight = F.where(inside, weight, 0).reshape(line)
+        found = image.gather(2, flat.reshape(line).expand((batch, channels, -1)))
+        # What stands at the place that is read in place of one outside may be NaN.
+        total = total + F.where(inside.reshape(line), found, 0) * weight
     return total.reshape(out_shape).to(input.dtype)

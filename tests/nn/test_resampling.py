@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -167,3 +169,21 @@ def test_response_norm_is_over_channels_around() -> None:
     mean = (squares[:, :-2] + squares[:, 1:-1] + squares[:, 2:]) / 3
     out = F.local_response_norm(x, 3, alpha=0.5, beta=0.7, k=2.0)
     np.testing.assert_allclose(out.numpy(), x.numpy() / (2 + 0.5 * mean) ** 0.7, rtol=1e-12)
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("dims", [2, 3])
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_what_a_grid_leaves_out_has_no_part(dims: int, value: float) -> None:
+    """NaN and infinities of the image are where PyTorch's are: not where a point lies outside."""
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(0)
+    image = rng.normal(size=(1, 2, 3, 4, 2)[: dims + 2])
+    image.reshape(-1)[[0, 7]] = value
+    grid = rng.uniform(-2, 2, size=(1, *(3, 3, 2)[:dims], dims))
+    name = f"grid_sampler_{dims}d"
+    for mode, padding, corners in itertools.product((0, 1, 2)[: 5 - dims], (0, 1, 2), (True, False)):
+        theirs = getattr(torch, name)(torch.tensor(image), torch.tensor(grid), mode, padding, corners)
+        ours = getattr(tengen, name)(tengen.tensor(image), tengen.tensor(grid), mode, padding, corners)
+        # Sums of at most 16 products of three weights, each rounded.
+        np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=0, atol=64 * np.finfo(float).eps * 8)
