@@ -80,6 +80,7 @@ def part_of(module: str) -> str:
     """The part that a module of runtime/ belongs to: the longest prefix that stands on a floor."""
     named = {name for names in FLOORS for name in names}
     while module not in named:
+        assert "." in module, f"{module} has no floor"
         module = module.rpartition(".")[0]
     return module
 
