@@ -268,7 +268,6 @@ class AutogradProperties(TensorBase):
         out._storage = storage_of(self)
         if not self._type.backend.mutable:
             share(self, out)
-        share_memory(self, out)
         if active:
             notify_alias(self, out, AliasKind.DETACHED)
         return out

@@ -93,9 +93,10 @@ def _over_one_memory(storage: Storage | None) -> Iterator[Storage]:
 
 def share_memory(source: TensorBase, tensor: TensorBase) -> None:
     """Note that a tensor has the memory of another one, with a version of its own."""
-    storage = storage_of(tensor)
-    *_, first = _over_one_memory(storage_of(source))  # the others would be kept in a long chain
-    if first not in _over_one_memory(storage):
+    storage, first = storage_of(tensor), storage_of(source)
+    while first.origin is not None:  # the others would be kept in a long chain
+        first = first.origin
+    if storage is not first and storage.origin is not first:
         storage.origin = first
 
 
