@@ -45,11 +45,9 @@ def _lowered(declarations: Path, library: Library | None) -> Iterator[set[str]]:
     kept = Kept("lowered.txt", declarations, library, [GENERATOR])
     before = frozenset((kept.read() or b"").decode(errors="replace").split())
     lowered = set(before)
-    try:
-        yield lowered
-    finally:
-        if lowered != before:
-            kept.write("\n".join(sorted(lowered)).encode())
+    yield lowered
+    if lowered != before:
+        kept.write("\n".join(sorted(lowered)).encode())
 
 
 def _declared(content: bytes) -> Declarations | None:

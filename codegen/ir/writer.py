@@ -7,6 +7,7 @@ from typing import Any
 
 from .expressions import (
     COMPARISONS,
+    UNARY,
     Assigned,
     Attribute,
     Call,
@@ -39,9 +40,7 @@ _BINDING: Mapping[str, int] = {
     **dict.fromkeys(("*", "/", "//", "%", "@"), _TERM),
     "**": _POWER,
 }
-_PREFIXES: Mapping[str, tuple[str, int]] = {
-    **{"-x": ("-", _FACTOR), "+x": ("+", _FACTOR), "~x": ("~", _FACTOR), "not x": ("not ", _NOT)}
-}
+_PREFIXES = {symbol: (symbol[:-1], _NOT if symbol == "not x" else _FACTOR) for symbol in UNARY}
 _INFINITY = "1e309"  # a literal that is one
 
 

@@ -110,4 +110,5 @@ def test_every_view_operator_is_tried() -> None:
         for function in VIEWS.values():
             for shape in SHAPES:
                 layouts(tengen, function, ARGUMENTS["contiguous"], shape)
-    assert {n for n, v in variants().items() if v.kind == "view"} <= called.names
+    views = {n for n, v in variants().items() if v.kind == "view" and "other_layout" not in v.operator.tags}
+    assert views <= called.names
