@@ -111,8 +111,8 @@ class device:
         return self
 
     def __exit__(self, *_: object) -> None:
-        *rest, _default.chosen = _default.before
-        _default.before = tuple(rest)
+        before = _default.before  # without a call between, in which an interrupt would leave half of it
+        _default.before, _default.chosen = before[:-1], before[-1]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (device, (self.type,) if self.index is None else (self.type, self.index))

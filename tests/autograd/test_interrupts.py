@@ -20,6 +20,7 @@ from tengen.autograd.graph_task import current
 from tengen.autograd.profiler import profile
 from tengen.autograd.saved_variable import anomaly
 from tengen.autograd.saved_variable_hooks import state as hooks
+from tengen.core.device import _default as default_devices
 from tengen.core.function_dispatch import state as overrides
 from tengen.core.interception import active
 from tengen.core.thread_state import call_in_new_thread
@@ -46,6 +47,7 @@ def state() -> tuple[Any, ...]:
         forward_mode.enabled,
         current.task,
         (tg.get_num_threads(), tg.get_default_dtype()),
+        (default_devices.chosen, default_devices.before),
     )
 
 
