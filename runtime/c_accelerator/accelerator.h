@@ -20,6 +20,7 @@
 #define NO_IMPORT_ARRAY
 #endif
 #include <fenv.h>
+#include <stddef.h>
 #include <numpy/arrayobject.h>
 
 #define MOST_KNOWN 4 /* classes of Types that are known at once */
