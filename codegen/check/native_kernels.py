@@ -62,7 +62,7 @@ def load_native_kernels(
             continue
         lowered.add(checksum)
         if kernel.name in found:
-            report.error(fields["kernel"].place, f'the kernel "{kernel.name}" is declared twice')
+            report.error(head.place, f'the kernel "{kernel.name}" is declared twice')
         found[kernel.name] = kernel
         if "reduced" in fields and fields["reduced"].value:
             found.update({k.name: k for k in map(kernel.reduced, REDUCED)})

@@ -80,8 +80,7 @@ def hold(tensor: T) -> T:
 
 def is_held(storage: Storage) -> bool:
     """Whether somebody else has the memory, too."""
-    # a slot that few storages fill
-    return any([getattr(one, "is_held", False) for one in _over_one_memory(storage)])
+    return any([getattr(one, "is_held", False) for one in _over_one_memory(storage)])  # few fill the slot
 
 
 def _over_one_memory(storage: Storage | None) -> Iterator[Storage]:
@@ -96,7 +95,7 @@ def share_memory(source: TensorBase, tensor: TensorBase) -> None:
     storage, first = storage_of(tensor), storage_of(source)
     while first.origin is not None:  # the others would be kept in a long chain
         first = first.origin
-    if storage is not first and storage.origin is not first:
+    if storage is not first:
         storage.origin = first
 
 

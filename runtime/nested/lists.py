@@ -153,14 +153,14 @@ def _check_components(name: str, components: Sequence[Any], device: Any) -> None
                 f"{name}(): all tensors in list must be on the same device, but got {components[0].device} "
                 f"and, at index {number}, {component.device}"
             )
-    if components:
-        check_device(f"{name}()", components[0].device if device is None else as_device(device))
         if component.ndim != components[0].ndim:
             raise RuntimeError(
                 f"{name}(): All Tensors given to nested_tensor must have the same dimension. Found "
                 f"dimension {component.ndim} for Tensor at index {number} and dimension "
                 f"{components[0].ndim} for Tensor at index 0."
             )
+    if components:
+        check_device(f"{name}()", components[0].device if device is None else as_device(device))
 
 
 def _ragged_dim(name: str, components: Sequence[Any]) -> int:

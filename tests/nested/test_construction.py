@@ -242,6 +242,16 @@ BAD: dict[str, tuple[Any, type[Exception], str]] = {
     "no list": (lambda: nested.nested_tensor(3), TypeError, "tensor_list is of type int"),
     "no tensors": (lambda: nested.as_nested_tensor([1]), TypeError, "as_nested_tensor"),
     "other ranks": (lambda: nested.nested_tensor([PARTS[0], tengen.ones(2)]), RuntimeError, "index 1"),
+    "other ranks in between": (
+        lambda: nested.nested_tensor([PARTS[0], tengen.ones(2), PARTS[0]]),
+        RuntimeError,
+        "dimension 1 for Tensor at index 1",
+    ),
+    "other ranks in between, of jagged": (
+        lambda: nested.as_nested_tensor([PARTS[0], tengen.ones(2), PARTS[0]], layout=tengen.jagged),
+        RuntimeError,
+        "dimension 1 for Tensor at index 1",
+    ),
     "two ragged": (
         lambda: nested.nested_tensor([tengen.ones(2, 3), tengen.ones(4, 5)], layout=tengen.jagged),
         RuntimeError,
