@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib.util
+import os
 import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -35,8 +36,10 @@ def without_torch(config: pytest.Config) -> bool:
     return importlib.util.find_spec("torch") is None and not config.getoption("markexpr")
 
 
-#: The numbers of threads when a test begins.
-BEFORE = pytest.StashKey[tuple[int, ...]]()
+#: The numbers of threads and the environment when a test begins.
+BEFORE = pytest.StashKey[tuple[tuple[int, ...], dict[str, str]]]()
+#: What pytest, and a cluster of Dask while there is one, keep in the environment.
+KEPT = frozenset({"PYTEST_CURRENT_TEST", "PYTHONHASHSEED", "__DASK_PARENT_PID", "DASK_SCHEDULER_ADDRESS"})
 #: Folders whose tests run commands, in processes of their own, for seconds each.
 LONG = frozenset({"codegen", "commands", "docs", "library"})
 
@@ -82,19 +85,27 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 @pytest.hookimpl(tryfirst=True)  # before what skips a test, which ends its setup
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """A test that is marked ``oracle`` runs only where torch is installed."""
-    item.stash[BEFORE] = thread_counts()
+    item.stash[BEFORE] = thread_counts(), dict(os.environ)
     if item.get_closest_marker("oracle") is not None and importlib.util.find_spec("torch") is None:
         pytest.skip("torch is not installed")
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
-    """A test leaves the numbers of threads as they were: the bits of large products depend on them."""
+    """A test leaves the numbers of threads as they were, and the environment of what others start.
+
+    The bits of large products depend on both.
+    """
     yield
-    before, after = item.stash[BEFORE], thread_counts()
+    (before, environment), after = item.stash[BEFORE], thread_counts()
     if after != before:
         set_thread_counts(before)
         pytest.fail(f"threads: {before} before it, {after} after it; it needs the fixture threads_kept")
+    if changed := {n for n, _ in os.environ.items() ^ environment.items()} - KEPT:
+        os.environ.update(environment)
+        for name in os.environ.keys() - environment.keys() - KEPT:
+            del os.environ[name]
+        pytest.fail(f"it changed {sorted(changed)} in the environment; monkeypatch undoes that")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -22,6 +22,8 @@ ROOTS = (str(Path(tengen.__file__).resolve().parent), str(Path(tengen.generated.
 _CHECKING = ("CALL", "JUMP_BACKWARD", "CALL_FUNCTION_EX", "CALL_KW")
 #: Once its own code runs, nobody else can undo what a context did.
 _UNDOING = "__exit__"
+#: What it raises, and what it calls, Python only prints: an interrupt there is lost.
+_FINALIZING = "__del__"
 
 
 class Interruptions:
@@ -33,13 +35,17 @@ class Interruptions:
         self.places: list[tuple[CodeType, int]] = []
         self.raised = False
         self._last: dict[FrameType, str] = {}
+        self._finalizing = False
 
     def start(self, frame: FrameType, event: str, argument: Any) -> Any:
         """A function is entered."""
         if frame.f_back is not None:
             self._last.pop(frame.f_back, None)  # nothing is looked at when a function of Python's returns
-        if not _ours(frame.f_code):
+        if self._finalizing or not _ours(frame.f_code):
             return None
+        if frame.f_code.co_name == _FINALIZING:
+            self._finalizing = True
+            return self._finalized
         frame.f_trace_opcodes = True
         frame.f_trace_lines = False
         if frame.f_code.co_name != _UNDOING and not frame.f_code.co_flags & inspect.CO_GENERATOR:
@@ -55,6 +61,10 @@ class Interruptions:
         elif event == "return":
             self._last.pop(frame, None)
         return self._step
+
+    def _finalized(self, frame: FrameType, event: str, argument: Any) -> Any:
+        self._finalizing = event != "return"
+        return self._finalized
 
     def _point(self, frame: FrameType) -> None:
         self.places.append((frame.f_code, frame.f_lasti))

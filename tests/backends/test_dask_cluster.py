@@ -17,6 +17,7 @@ import tengen
 
 distributed = pytest.importorskip("distributed", reason="NOT TESTED: dask.distributed is not installed")
 
+import dask  # noqa: E402
 import dask.array as da  # noqa: E402
 
 import tengen.dask as td  # noqa: E402
@@ -30,12 +31,16 @@ def client() -> Iterator[Any]:
     """A cluster of two processes with a thread each."""
     options = {"threads_per_worker": 1, "memory_limit": "1GB", "dashboard_address": ":0"}
     before = dict(os.environ)
-    with distributed.LocalCluster(n_workers=2, **options) as cluster, distributed.Client(cluster) as client:
-        # It tells this process, too, that products have one thread: what that starts would heed it.
-        for name in os.environ.keys() - before.keys():
-            del os.environ[name]
-        os.environ.update(before)
+    # Else each start of a worker, that of one in place of a killed one too, tells this process that products
+    # have one thread: what it starts later would heed that.
+    with (
+        dask.config.set({"distributed.nanny.pre-spawn-environ": {}}),
+        distributed.LocalCluster(n_workers=2, **options) as cluster,
+        distributed.Client(cluster) as client,
+    ):
         yield client
+    for name in os.environ.keys() - before.keys():  # a seed of hashes, and the like
+        del os.environ[name]
 
 
 @pytest.fixture(scope="module")
