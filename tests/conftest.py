@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import importlib.util
 import os
+import re
 import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -38,8 +39,8 @@ def without_torch(config: pytest.Config) -> bool:
 
 #: The numbers of threads and the environment when a test begins.
 BEFORE = pytest.StashKey[tuple[tuple[int, ...], dict[str, str]]]()
-#: What pytest, and a cluster of Dask while there is one, keep in the environment.
-KEPT = frozenset({"PYTEST_CURRENT_TEST", "PYTHONHASHSEED", "__DASK_PARENT_PID", "DASK_SCHEDULER_ADDRESS"})
+#: What of the environment the processes heed that tests start; torch and others keep notes there, too.
+HEEDED = re.compile(r"\w+_NUM_THREADS|(TENGEN|OPENBLAS|NPY|MALLOC|PYTHON(?!HASHSEED)|LD)_?\w*|PATH|HOME")
 #: Folders whose tests run commands, in processes of their own, for seconds each.
 LONG = frozenset({"codegen", "commands", "docs", "library"})
 
@@ -82,10 +83,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.write_line("torch is not installed: NOTHING WAS COMPARED WITH IT", yellow=True)
 
 
+def heeded() -> dict[str, str]:
+    """What the environment tells the processes that tests start."""
+    return {name: value for name, value in os.environ.items() if HEEDED.fullmatch(name)}
+
+
 @pytest.hookimpl(tryfirst=True)  # before what skips a test, which ends its setup
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """A test that is marked ``oracle`` runs only where torch is installed."""
-    item.stash[BEFORE] = thread_counts(), dict(os.environ)
+    item.stash[BEFORE] = thread_counts(), heeded()
     if item.get_closest_marker("oracle") is not None and importlib.util.find_spec("torch") is None:
         pytest.skip("torch is not installed")
 
@@ -101,11 +107,11 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
     if after != before:
         set_thread_counts(before)
         pytest.fail(f"threads: {before} before it, {after} after it; it needs the fixture threads_kept")
-    if changed := {n for n, _ in os.environ.items() ^ environment.items()} - KEPT:
+    if changed := sorted({name for name, _ in heeded().items() ^ environment.items()}):
+        for name in changed:
+            os.environ.pop(name, None)
         os.environ.update(environment)
-        for name in os.environ.keys() - environment.keys() - KEPT:
-            del os.environ[name]
-        pytest.fail(f"it changed {sorted(changed)} in the environment; monkeypatch undoes that")
+        pytest.fail(f"it changed {changed} in the environment; monkeypatch undoes that")
 
 
 @pytest.hookimpl(wrapper=True)
