@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import importlib.util
 import os
@@ -85,7 +86,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 def heeded() -> dict[str, str]:
     """What the environment tells the processes that tests start."""
-    return {name: value for name, value in os.environ.items() if HEEDED.fullmatch(name)}
+    return {name: os.environ[name] for name in os.environ if _is_heeded(name)}
+
+
+@functools.cache
+def _is_heeded(name: str) -> bool:
+    return HEEDED.fullmatch(name) is not None
 
 
 @pytest.hookimpl(tryfirst=True)  # before what skips a test, which ends its setup
