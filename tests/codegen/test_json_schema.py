@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from yaml_files import read_yaml
 
 from tengen.codegen.gen import declarations_dir, output_dir
 from tengen.codegen.read.entries import mechanism_of
@@ -26,7 +26,7 @@ def validator(mechanism: str | None) -> Any:
 
 @pytest.mark.parametrize("path", FILES, ids=[p.name for p in FILES])
 def test_every_declaration_is_valid(path: Path) -> None:
-    errors = [e.message for e in validator(mechanism_of(path)).iter_errors(yaml.safe_load(path.read_text()))]
+    errors = [e.message for e in validator(mechanism_of(path)).iter_errors(read_yaml(path))]
     assert not errors
 
 

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
 from scratch import PROJECT
+from yaml_files import read_yaml
 
 HERE = Path(__file__).resolve().parent
 
@@ -152,7 +152,7 @@ def mutants(place: str | None = None) -> list[Mutant]:
     return [
         mutant(name, entry)
         for name in ([place] if place else PLACES)
-        for entry in yaml.safe_load((HERE / f"{name}.yaml").read_text(encoding="utf-8"))
+        for entry in read_yaml(HERE / f"{name}.yaml")
     ]
 
 

@@ -20,7 +20,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-import yaml
+from yaml_files import read_yaml
 
 import tengen.codegen
 from tengen.native import complex as complex_kernels, pointwise, special
@@ -82,7 +82,7 @@ def dtypes_of(text: str) -> frozenset[str]:
 
 def declared() -> Iterator[Declared]:
     for file in FILES:
-        for entry in yaml.safe_load((DECLARATIONS / f"native_functions.{file}").read_text()):
+        for entry in read_yaml(DECLARATIONS / f"native_functions.{file}"):
             kernel = entry["dispatch"].get("CPU")
             if kernel is None or entry["func"].startswith(("_", "view_as")) or "!" in entry["func"]:
                 continue

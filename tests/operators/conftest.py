@@ -22,8 +22,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     told = {
         name: operator.warns for name, operator in declared.declared_operators().items() if operator.warns
     }
+    here = {path: HERE in path.parents for path in {item.path for item in items}}
     for item in items:
-        if HERE in item.path.parents and isinstance(item, pytest.Function):
+        if here[item.path] and isinstance(item, pytest.Function):
             name = item.callspec.params.get("name") if hasattr(item, "callspec") else None
             if text := told.get(str(name)):
                 item.add_marker(pytest.mark.filterwarnings(f"ignore:.*{re.escape(text.partition(':')[0])}"))

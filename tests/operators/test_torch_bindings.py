@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from yaml_files import read_yaml
 
 import tengen
 from tengen.codegen.model.operators import Operator
@@ -30,9 +30,7 @@ def theirs() -> dict[str, tuple[Schema, dict[str, Any]]]:
     spec = find_spec("torchgen")
     assert spec is not None and spec.submodule_search_locations
     path = Path(spec.submodule_search_locations[0]) / "packaged/ATen/native/native_functions.yaml"
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    entries = yaml.load(path.read_text(encoding="utf-8"), Loader=loader)
-    schemas = [(parse_schema(e["func"]), e) for e in entries]
+    schemas = [(parse_schema(e["func"]), e) for e in read_yaml(path)]
     return {str(s.name): (s, e) for s, e in schemas}
 
 

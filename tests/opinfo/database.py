@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-import yaml
 from torch.testing._internal import common_utils
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.testing._internal.opinfo import core
+from yaml_files import read_yaml
 
 from tengen.testing.declared import declared_operators
 
@@ -157,7 +157,7 @@ class Expected(NamedTuple):
 def expected() -> dict[str, list[Expected]]:
     """The expected differences by OpInfos; no dtypes stand for all."""
     found: dict[str, list[Expected]] = {}
-    for entry in yaml.safe_load(EXPECTED.read_text(encoding="utf-8")) or ():
+    for entry in read_yaml(EXPECTED) or ():
         aspects, kinds = frozenset(entry["aspects"]), frozenset(entry.get("dtypes", ()))
         one = Expected(aspects, kinds, entry.get("sometimes", False), entry["reason"])
         for name in entry["operators"]:

@@ -1,0 +1,15 @@
+"""Files of YAML, read by the parser in C where it is: a tenth of the time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def read_yaml(path: Path) -> Any:
+    """What a file holds."""
+    return yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)
