@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import threading
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -27,26 +26,17 @@ def in_threads(work: Callable[[Any], Any], given: Iterable[Any]) -> None:
         raise failed[0]
 
 
-@functools.cache
-def _blas() -> Any:
-    import numpy as np
-    from threadpoolctl import ThreadpoolController
+def thread_counts() -> dict[str, int]:
+    """How many threads tengen uses, and each BLAS library by its file: at first that may be two numbers."""
+    from tengen.native.parallel import blas_libraries, get_num_threads
 
-    assert np  # whose BLAS is found once it is loaded
-    return ThreadpoolController().select(user_api="blas")
+    return {"tengen": get_num_threads(), **{lib.filepath: lib.num_threads for lib in blas_libraries()}}
 
 
-def thread_counts() -> tuple[int, ...]:
-    """How many threads tengen uses, and each BLAS library: at first that may be two numbers."""
-    import tengen
-
-    return tengen.get_num_threads(), *[library.num_threads for library in _blas().lib_controllers]
-
-
-def set_thread_counts(counts: tuple[int, ...]) -> None:
+def set_thread_counts(counts: dict[str, int]) -> None:
     """Make ``counts`` what ``thread_counts`` says."""
-    import tengen
+    from tengen.native.parallel import blas_libraries, set_num_threads
 
-    tengen.set_num_threads(counts[0])
-    for library, count in zip(_blas().lib_controllers, counts[1:], strict=True):
-        library.set_num_threads(count)
+    set_num_threads(counts["tengen"])
+    for library in blas_libraries():
+        library.set_num_threads(counts.get(library.filepath, library.num_threads))

@@ -8,15 +8,19 @@ thread that it is in.
 from __future__ import annotations
 
 import contextvars
+import functools
 import os
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
+
+    from threadpoolctl import LibController
 
 #: Works on the range [begin, end).
 Task = Callable[[int, int], None]
@@ -65,12 +69,26 @@ def set_num_threads(count: int) -> None:
         raise RuntimeError(f"set_num_threads expects an int, but got {type(count).__name__}")
     if count <= 0:
         raise RuntimeError(f"set_num_threads expects a positive integer, but got {count}")
-    from threadpoolctl import threadpool_limits
-
-    threadpool_limits(count, user_api="blas")
+    for library in blas_libraries():
+        library.set_num_threads(count)
     with _pool_lock:
+        if count == _count:
+            return
         _count = count
         _pool = None  # its threads end when whoever still uses it lets go of it
+
+
+def blas_libraries() -> Sequence[LibController]:
+    """What sets the threads of each BLAS library: that under NumPy, and SciPy's where that is loaded."""
+    return _found_with(len(sys.modules))
+
+
+@functools.lru_cache(maxsize=1)
+def _found_with(modules: int) -> Sequence[LibController]:
+    """Those that are found while so many modules are loaded: a library comes with one. To look takes long."""
+    from threadpoolctl import ThreadpoolController
+
+    return tuple(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
 def parallel_for(task: Task, count: int, grain: int) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..core.costs import AXPY_ALONE, AXPY_LARGE
-from ..native.parallel import get_num_threads
+from ..native.parallel import blas_libraries, get_num_threads
 from .blocks import Array
 
 Axpy = Callable[[float, Array, Array], None]
@@ -50,10 +50,7 @@ def _loaded(char: str) -> Callable[..., Any]:
 
 def _limit() -> None:
     """Hold SciPy's BLAS, which was not there when it was called, to what ``set_num_threads`` asked for."""
-    from threadpoolctl import ThreadpoolController
-
     count = get_num_threads()
-    found = ThreadpoolController().select(user_api="blas")
-    for library in found.lib_controllers:
+    for library in blas_libraries():
         if library.num_threads > count:
             library.set_num_threads(count)
