@@ -19,7 +19,7 @@ import operator
 import subprocess
 import sys
 import tomllib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -42,27 +42,29 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
 
-def modules(folder: str) -> list[Path]:
+@functools.cache
+def modules(folder: str) -> tuple[Path, ...]:
     """The Python files below a folder of the project."""
-    found = sorted((PROJECT / folder).rglob("*.py"))
-    assert found, folder
-    return found
+    return tuple(sorted((PROJECT / folder).rglob("*.py")))
 
 
-def imported(path: Path) -> Iterator[str]:
+@functools.cache
+def imported(path: Path) -> tuple[str, ...]:
     """The full names of all that a module imports, wherever in it; not what is for type checkers only."""
+    found: list[str] = []
     waiting: list[ast.AST] = [tree(path)]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             waiting += node.orelse
             continue
         waiting += ast.iter_child_nodes(node)
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             module = absolute(path, node)
-            yield from (f"{module}.{alias.name}" for alias in node.names)
+            found += [f"{module}.{alias.name}" for alias in node.names]
+    return tuple(found)
 
 
 def absolute(path: Path, node: ast.ImportFrom) -> str:
@@ -252,7 +254,7 @@ def module_name(path: Path) -> str:
     return ".".join(path.relative_to(PROJECT / "runtime").with_suffix("").parts)
 
 
-def _modules_named(names: Collection[str], found: Iterator[str]) -> Iterator[str]:
+def _modules_named(names: Collection[str], found: Iterable[str]) -> Iterator[str]:
     """The modules that imported names are, or are names of."""
     for full in found:
         package, _, below_it = full.partition(".")
@@ -364,7 +366,7 @@ PRIVATE_THERE = {"_ExperimentalConfig", "_broadcast_to_and_flatten"}
 
 def private_names(path: Path, parsed: ast.Module) -> Iterator[tuple[int, str]]:
     """Names with an underscore that a module of runtime/ takes from another one of the runtime's."""
-    known = {f"tengen.{module_name(p).removesuffix('.__init__')}" for p in modules("runtime")}
+    known = {f"tengen.{name.removesuffix('.__init__')}" for name in runtime_imports()}
     others: dict[str, str] = {}
     for node in ast.walk(parsed):
         for alias in node.names if isinstance(node, ast.ImportFrom) else ():

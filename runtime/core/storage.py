@@ -303,13 +303,10 @@ class UntypedStorage(StorageConversions):
 
     def _is_memory_of(self, tensor: TensorBase) -> bool:
         """Whether the tensor is a window of this memory; not one whose slots are still being filled."""
+        if tensor._wraps or not hasattr(tensor, "_array"):  # what wraps may not say of which type it is
+            return False
         kind: Any = getattr(tensor, "_type", None)
-        if (
-            kind is None
-            or kind.backend is not self._backend
-            or tensor._wraps
-            or not hasattr(tensor, "_array")
-        ):
+        if kind is None or kind.backend is not self._backend:
             return False
         lib = self._backend.lib
         root = lib.root(tensor._array)

@@ -240,6 +240,10 @@ def test_a_tensor_that_escapes(m: ModuleType) -> None:
     assert "BatchedTensor" in repr(kept[0]) and tuple(kept[0].shape) == (3,)
     with pytest.raises(RuntimeError, match="escaped"):
         kept[0] + 1
+    other = m.zeros(2)
+    view = other[1:]
+    assert other.resize_(9).shape == (9,)  # memory that is moved asks whose it is, of all tensors there are
+    assert view.tolist() == [0]
 
 
 # -- randomness ---------------------------------------------------------------------------
