@@ -61,7 +61,7 @@ def renorm(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
     kept = range(self.ndim)[dim]
     others = [d for d in range(self.ndim) if d != kept]
     norm = F.linalg_vector_norm(self, p, others, True, dtype=self.dtype.opmath)
-    factor = F.where(norm > maxnorm, maxnorm / (norm + 1e-7), 1.0)
+    factor = F.where(norm <= maxnorm, 1.0, maxnorm / (norm + 1e-7))  # NaN where the norm is
     return (self * factor.to(self.dtype)).contiguous()
 
 

@@ -38,5 +38,5 @@ def embedding_renorm_(self: Tensor, indices: Tensor, max_norm: float, norm_type:
     used = indices.reshape(-1)
     rows = F.embedding(self, used)
     length = F.linalg_vector_norm(rows, norm_type, 1, True)
-    short = F.where(length > max_norm, rows * (max_norm / (length + 1e-7)), rows)
+    short = F.where(length <= max_norm, rows, rows * (max_norm / (length + 1e-7)))
     return self.index_put_((used,), short)

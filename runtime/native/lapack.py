@@ -38,11 +38,47 @@ def factor(A: Array) -> tuple[Array, Array, Array]:
     if not lu.size:
         pivots[...] = np.arange(1, k + 1)
         return lu, pivots, info
+    unknown = with_nan(A)
     getrf = _lapack("getrf", A.dtype)
     for i in _indices(lu):
-        lu[i], exchanges, info[i] = getrf(lu[i])
+        known = unknown is None or not unknown[i]
+        lu[i], exchanges, info[i] = getrf(lu[i]) if known else _eliminated(lu[i])
         pivots[i] = exchanges + 1
     return lu, pivots, info
+
+
+def with_nan(A: Array) -> Array | None:
+    """Which matrices of a batch have a NaN; None where none has."""
+    total = A.sum()
+    return None if total == total else np.isnan(A).any((-2, -1))
+
+
+def _eliminated(A: Array) -> tuple[Array, Array, int]:
+    """``getrf`` of a matrix with NaN, which is larger than any other pivot: all that is behind it is NaN.
+
+    Libraries differ there: they pass by a NaN, or do not divide by it, as the sizes are.
+    """
+    exchanges, info = np.arange(min(A.shape)), 0
+    for k in exchanges:
+        row = exchanges[k] = k + (np.abs(A[k:, k].real) + np.abs(A[k:, k].imag)).argmax()
+        A[[k, row]] = A[[row, k]]
+        pivot = A[k, k]
+        if pivot == 0:
+            info = info or k + 1
+        else:
+            A[k + 1 :, k] /= pivot
+        A[k + 1 :, k + 1 :] -= A[k + 1 :, k, None] * A[k, k + 1 :]
+        if pivot != pivot:
+            break
+    return A, exchanges, info
+
+
+def keep_nan(A: Array, result: Array, info: Array) -> None:
+    """Make NaN of all that is a result of a matrix with NaN; what ``info`` says of such is ``getrf``'s."""
+    unknown = with_nan(A)
+    if unknown is not None and unknown.any():
+        result[np.broadcast_to(unknown, result.shape[:-2])] *= np.nan
+        info[unknown] = factor(A[unknown])[2]
 
 
 def solve(A: Array, B: Array) -> tuple[Array, Array]:
@@ -125,10 +161,14 @@ def factor_symmetric(A: Array, hermitian: bool) -> tuple[Array, Array, Array]:
     result, pivots, info = _factors(A, n)
     if not result.size:
         return result, pivots, info
+    unknown = with_nan(A)
     name = "hetrf" if hermitian and A.dtype.kind == "c" else "sytrf"
     function = _lapack(name, A.dtype)
     size = int(_lapack(f"{name}_lwork", A.dtype)(n, lower=1)[0].real)
     for i in _indices(result):
         factors, pivots[i], info[i] = function(result[i], lower=1, lwork=size)
-        result[i] = np.tril(factors)
+        found = np.tril(factors)
+        first = np.isnan(found).any(0).argmax() if unknown is not None and unknown[i] else n
+        found[first:, first:] *= np.nan  # LAPACK goes on without such a column
+        result[i] = np.tril(found)
     return result, pivots, info

@@ -43,6 +43,7 @@ def linalg_inv_ex(A: Array, check_errors: bool) -> tuple[Array, Array]:
     except np.linalg.LinAlgError:
         inverse, info = lapack.solve(A, np.broadcast_to(np.eye(A.shape[-1], dtype=A.dtype), A.shape))
         lapack.apply_to_batch(np.linalg.inv, inverse, info, A)
+    lapack.keep_nan(A, inverse, info)
     if check_errors:
         check_info(info, "", SINGULAR_INVERSE)
     return inverse, info
@@ -64,6 +65,7 @@ def linalg_solve_ex(A: Array, B: Array, left: bool, check_errors: bool) -> tuple
     except np.linalg.LinAlgError:
         result, info = lapack.solve(A, np.broadcast_to(right, batch + right.shape[-2:]))
         lapack.apply_to_batch(np.linalg.solve, result, info, A, right)
+    lapack.keep_nan(A, result, info)
     if check_errors:
         check_info(info, "", SINGULAR_SOLVE)
     if not left:

@@ -74,6 +74,11 @@ def _solve(A: Array, B: Array, rcond: float, driver: Any) -> tuple[Array, int, A
     if driver != "gels":
         from scipy.linalg import lstsq
 
+        if not (np.isfinite(A).all() and np.isfinite(B).all()):
+            raise LinAlgError(
+                "The least squares solution could not be computed because an input contained non-finite "
+                "values."
+            )
         solution, _, rank, values = lstsq(A, B, cond=rcond, lapack_driver=driver)
         return solution, rank, values
     from scipy.linalg import get_lapack_funcs

@@ -92,7 +92,8 @@ def _keys(x: Array) -> Array:
 
 
 def _lanczos(x: Array) -> Array:
-    return np.where(np.abs(x) < 3, np.sinc(x) * np.sinc(x / 3), 0)
+    counts = (np.abs(x) < 3) & ((x == 0) | (x != np.rint(x)))  # the sine of a multiple of pi is rounded
+    return np.where(counts, np.sinc(x) * np.sinc(x / 3), 0)
 
 
 def _antialiased(filter: Callable[[Array], Array], reach: float) -> Callable[..., Taps]:

@@ -32,6 +32,15 @@ a, x = rng.standard_normal((2, 24, 24)), rng.standard_normal((2, 24, 3))
 """
 SYMMETRIC = EIGENVALUES + "a, x = a[0] @ a[0].T + np.diag(np.arange(24) * 3.0), x[0]\n"
 HERMITIAN = EIGENVALUES + "a, x = a[0] + 1j * a[1], x[0] + 0j\na = a @ a.conj().T\n"
+#: The loss of an element that is NaN.
+MARGIN = "m.nn.functional.multi_margin_loss(m.tensor([[m.nan, 1.0]]), m.tensor([1])).isnan().item()"
+#: The middle of two elements of three, to which the last one has the weight 0.
+BETWEEN = """
+x = m.tensor([[[1.0, 2.0, m.nan]]])
+m.nn.functional.interpolate(x, size=5, mode="linear", align_corners=True)[0, 0, 2].isnan().item()
+"""
+#: Which row is the first one, where NaN is not there yet.
+PIVOT = "m.linalg.lu_factor(m.tensor([[1.0, 2.0], [m.nan, 4.0]])).pivots[0].item()"
 CLAIMS = [
     Claim("Rounding", "m.allclose(m.exp(m.ones(1)), m.tensor([2.7182817]))", True, True),
     Claim("Half precision", HALF + "differs(m.xlogy)", False, True),
@@ -40,6 +49,15 @@ CLAIMS = [
     Claim("Half precision", HALF + "differs(lambda a, b: a.logit())", False, True),
     Claim("Half precision", HALF + "differs(lambda a, b: m.add(a, b, alpha=0.3))", False, True),
     Claim("Half precision", HALF + "differs(lambda a, b: m.addr(a, a[0], b[0]))", False, True),
+    Claim("NaN", "m.renorm(m.tensor([[m.nan, 1.0]]), 2, 0, 1.0)[0, 1].isnan().item()", True, False),
+    Claim("NaN", MARGIN, True, False),
+    Claim(
+        "NaN", "m.cholesky_inverse(m.tensor([[1.0, 0.0], [m.nan, 1.0]])).isnan().all().item()", True, False
+    ),
+    Claim("NaN", "m.linalg.cond(m.tensor([[1.0, 0.0], [m.nan, 1.0]]), 1).isnan().item()", True, False),
+    Claim("NaN", BETWEEN, False, True),
+    Claim("NaN", PIVOT, 2, 1),
+    Claim("NaN", "m.tensor([m.nan, 2.0, 1.0, 3.0]).mode().values.isnan().item()", False, True),
     Claim("Special functions", BESSEL, True, False),
     Claim("Special functions", "m.kaiser_window(5, True, 1000.0).isnan().any().item()", False, True),
     Claim("Special functions", "m.polygamma(2, m.tensor(m.inf)).isnan().item()", False, True),
