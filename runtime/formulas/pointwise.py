@@ -60,6 +60,45 @@ def i1_backward(grad: Tensor, self: Tensor, order_0: Tensor, order_1: Tensor) ->
     return grad * F.where(at_zero, 0.5, order_0 - order_1 / divisor)
 
 
+#: From here on scaled Bessel functions of order 0 and 1 are so near to each other that a series is nearer.
+_FAR, _TERMS = 32, 16
+
+
+def _gaps() -> list[float]:
+    """How far the coefficients of the asymptotic series of order 0 and 1 are apart, the later ones first."""
+    zero, one, found = 1.0, 1.0, []
+    for k in range(1, _TERMS + 1):
+        square = (2 * k - 1) ** 2
+        zero, one = zero * -square / (8 * k), one * (4 - square) / (8 * k)
+        found.append(one - zero)
+    return found[::-1]
+
+
+_GAPS = _gaps()
+
+
+def _far_gap(self: Tensor, near: Tensor, scale: float, sign: int) -> Tensor:
+    """``near``, and from ``_FAR`` on ``sqrt(scale / x)`` times the series of gaps, in ``sign / x``.
+
+    What is left out of it there is less than 1e-14 of the sum; for NaN it is NaN.
+    """
+    far = self.clamp_min(_FAR)
+    total: Any = 0
+    for gap in _GAPS:
+        total = (total * sign + gap) / far
+    return F.where(self < _FAR, near, total * (scale / far).sqrt())
+
+
+def scaled_bessel_i_gap(self: Tensor, order_0: Tensor, order_1: Tensor) -> Tensor:
+    """``i0e - i1e`` of numbers that are not negative, without losing it where both are nearly equal."""
+    return _far_gap(self, order_0 - order_1, 0.5 / math.pi, -1)
+
+
+def scaled_bessel_k_gap(self: Tensor, order_0: Tensor, order_1: Tensor) -> Tensor:
+    """``k1e - k0e`` (``special.scaled_modified_bessel_k1`` and ``k0``), likewise."""
+    return _far_gap(self, order_1 - order_0, 0.5 * math.pi, 1)
+
+
 def spherical_bessel_j1_backward(grad: Tensor, self: Tensor, order_1: Tensor) -> Tensor:
     """The derivative of the spherical Bessel function of order 1: ``j0 - 2 j1 / x``, 1 / 3 at and near 0."""
     at_zero = self.abs() <= NEAR_ZERO

@@ -18,8 +18,39 @@ def polygamma(n: int, self: Array) -> Array:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
     if n == 0:
         return special.psi(self)
+    steps = _many_steps(self)
+    result = np.asarray(special.polygamma(n, np.where(steps, self.dtype.type(1), self)))
+    if steps.any():
+        result[steps] = (-1) ** (n + 1) * special.gamma(n + 1.0) * _between_poles(n + 1.0, self[steps])
     # Between poles that never end there is no limit.
-    return np.where(np.isneginf(self), np.nan, special.polygamma(n, self)).astype(self.dtype)
+    return np.where(np.isneginf(self), np.nan, result).astype(self.dtype)
+
+
+def zeta(self: Array, other: Array) -> Array:
+    """The Hurwitz zeta function; one of them may be a number."""
+    from scipy import special
+
+    order, start = np.broadcast_arrays(self, other)
+    steps = _many_steps(start) & (order > 1) & (order == np.rint(order))
+    if not steps.any():
+        return special.zeta(self, other)
+    result = np.asarray(special.zeta(self, np.where(steps, start.dtype.type(1), other)))
+    result[steps] = _between_poles(order[steps], start[steps])
+    return result
+
+
+def _many_steps(start: Array) -> Array:
+    """Where SciPy would add up a term for each of many numbers below 0."""
+    return (start < -100) & np.isfinite(start) & (start != np.floor(start))
+
+
+def _between_poles(order: Array | float, start: Array) -> Array:
+    """``zeta`` of whole orders: the sum over all integers, less what of it is before the start."""
+    from scipy import special
+
+    part = start - np.floor(start)
+    sign = np.where(np.mod(order, 2), -1.0, 1.0)
+    return special.zeta(order, part) + sign * (special.zeta(order, 1 - part) - special.zeta(order, 1 - start))
 
 
 #: Beyond it the Airy function and its derivative are less than the smallest float64.
@@ -51,7 +82,8 @@ def spherical_bessel_j1(x: Array) -> Array:
     """The spherical Bessel function of the first kind, of order 1."""
     from scipy import special
 
-    return special.spherical_jn(1, x).astype(x.dtype)
+    wide = np.asarray(x, np.float64)  # in float32 SciPy's is 0 for small numbers
+    return special.spherical_jn(1, wide).astype(x.dtype)
 
 
 def xlog1py(self: Array, other: Array) -> Array:

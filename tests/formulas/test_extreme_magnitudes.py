@@ -1,7 +1,8 @@
 """Derivatives of pointwise operators near both ends of float32, beside the same in float64.
 
 What an intermediate of float32 loses there, float64 has: where the true derivative is a normal float32, the
-one computed in float32 is neither infinite, nor NaN, nor 0.
+one computed in float32 is neither infinite, nor NaN, nor 0; nor is it another number by far, unless the true
+one is that, too, of operands that are another by no more than they are rounded by.
 """
 
 from __future__ import annotations
@@ -19,23 +20,9 @@ from tengen.testing.differentiable import recorded
 Array = Any
 FLOAT32 = np.finfo(np.float32)
 EXPONENTS = np.array([-37.0, -30, -25, -20, -10, -3, 0, 3, 10, 20, 25, 30, 37])
+#: An operand times one of these is between two numbers of float32 that are next to each other, mostly.
+ROUNDED = [1 - 0.4 * float(FLOAT32.eps), 1 + 0.4 * float(FLOAT32.eps)]
 NUMBERS = np.concatenate([10.0**EXPONENTS, -(10.0**EXPONENTS)]).astype(np.float32)
-
-#: What is lost there is no power that leaves the range, but the difference of two nearly equal numbers.
-DIFFERENCES = {
-    "sinc": "cos(pi x) - sinc(x)",
-    "special_sinc": "cos(pi x) - sinc(x)",
-    "special_erfcx": "2 x erfcx(x) - 2 / sqrt(pi)",
-    "special_i0e": "i1e - i0e",
-    "special_i1e": "i0e - i1e",
-    "special_scaled_modified_bessel_k0": "k0e - k1e",
-    "special_scaled_modified_bessel_k1": "k1e - k0e",
-    "softplus_double_backward": "sigmoid(x) - 1 / 2",
-    "_spherical_bessel_j1": "SciPy's own",
-    "special_spherical_bessel_j0": "SciPy's own",
-    "gelu_backward": "a square beside an exponential",
-    "tanh": "1 - tanh(x) ** 2",
-}
 
 
 def tensors(name: str) -> list[int]:
@@ -69,9 +56,13 @@ NAMES = [
     and not o.name.inplace
     and declared.deterministic(o)
     and recorded(n)
-    and n not in DIFFERENCES
     and len(tensors(n)) in (1, 2, 3)
 ]
+
+
+def apart(a: Array, b: Array) -> Array:
+    """Where two numbers differ in sign, or by more than a factor of two."""
+    return ~((a / 2 < b) & (b < 2 * a) | (2 * a < b) & (b < a / 2))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -82,14 +73,16 @@ def test_no_intermediate_leaves_the_range(name: str) -> None:
     if found is None or expected is None:
         assert found is None and expected is None
         return
+    near = [gradients(name, [g.astype(np.float64) * by for g in grid], np.float64) for by in ROUNDED]
     with np.errstate(over="ignore"):
         regular = np.isfinite(expected[0].astype(np.float32))  # elsewhere the result itself is out of range
-    for ours, true in zip(found[1], expected[1], strict=True):
+    for i, (ours, true) in enumerate(zip(found[1], expected[1], strict=True)):
         if ours is None or true is None:
             assert ours is None and true is None
             continue
         normal = regular & (np.abs(true) > FLOAT32.tiny) & (np.abs(true) < FLOAT32.max)
-        lost = normal & ~(np.isfinite(ours) & (ours != 0))
+        wild = np.logical_or.reduce([apart(n[1][i], true) for n in near])
+        lost = normal & (~(np.isfinite(ours) & (ours != 0)) | (apart(ours.astype(np.float64), true) & ~wild))
         assert not lost.any(), (name, [g[lost][0] for g in grid], ours[lost][0], true[lost][0])
 
 

@@ -83,3 +83,26 @@ def test_numbers_of_numpy_are_compared_elementwise() -> None:
     for number in (ml_dtypes.bfloat16(2), np.complex64(2), np.complex128(2), np.float16(2), np.longdouble(2)):
         assert (x == number).tolist() == (number == x).tolist() == [False, True]
         assert (x != number).tolist() == (number != x).tolist() == [True, False]
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("start", [-100.25, -1234.5, -4096.75, -1e6 + 0.5, -(2.0**52) + 0.5])
+def test_between_far_poles(order: int, start: float) -> None:
+    """Not a term for each number below 0: that does not end."""
+    given = tengen.tensor([start, -(2.0**60)], dtype=tengen.float64)
+    found = tengen.polygamma(order, given).tolist()
+    # Of the sum over all integers near and far from the start; those below it are less than 1 / 99 ** order.
+    places = np.arange(-(10**5), 10**5) + (start - math.floor(start))
+    factor = (-1) ** (order + 1) * math.gamma(order + 1)
+    expected = factor * (places ** -(order + 1.0)).sum()
+    assert found[0] == pytest.approx(expected, abs=2 * math.gamma(order + 1) / 99**order)
+    assert math.isinf(found[1])
+    zeta = tengen.special.zeta(order + 1.0, given).tolist()
+    assert zeta[0] == pytest.approx(found[0] / factor, rel=1e-14) and math.isinf(zeta[1])
+
+
+def test_far_gradients_of_digamma() -> None:
+    for kind in (tengen.float32, tengen.float64):
+        x = tengen.tensor([-1.0e6 + 0.5], dtype=kind, requires_grad=True)
+        tengen.digamma(x).sum().backward()
+        assert x.grad is not None and x.grad.item() == pytest.approx(math.pi**2, rel=1e-5)
