@@ -149,8 +149,8 @@ def _full(shape: Shape, value: Number, dtype: DType) -> Array:
 
 
 def _held_by(shape: Shape, value: Number, dtype: DType) -> Number | Array:
-    """``held``; the one element of an array of a reduced type is infinite beyond its greatest number."""
-    return filler(shape, value, dtype) if overflows(shape, value, dtype) else held(value, dtype)
+    """``held``; of the one element of an array of a short type what casting makes of it."""
+    return held(filler(shape, value, dtype) if overflows(shape, value, dtype) else value, dtype)
 
 
 #: By the reduced type, its greatest number.
@@ -158,14 +158,24 @@ _GREATEST = {"e": 65504.0, "E": float.fromhex("0x1.FEp127")}
 
 
 def filler(shape: Shape, value: Number, dtype: DType) -> Number:
-    """``as_number``, or infinity where that fills in."""
-    return math.copysign(math.inf, value) if overflows(shape, value, dtype) else as_number(value, dtype)  # type: ignore[arg-type]
+    """``as_number``; or what casting makes of a number beyond the greatest, where that fills in."""
+    if not overflows(shape, value, dtype):
+        return as_number(value, dtype)
+    wide = np.asarray(float(value))  # type: ignore[arg-type]
+    cast: float = cpu.cast(cpu.cast(wide, dtype), wide.dtype).item()
+    return cast
 
 
 def overflows(shape: Shape, value: Number, dtype: DType) -> bool:
-    """Whether a number is filled in as infinity, where that is no error in PyTorch: of one element."""
-    greatest = _GREATEST.get(dtype.char, math.inf)
-    return not isinstance(value, complex) and abs(value) > greatest and math.prod(shape) == 1
+    """Whether a number beyond a short type is cast, where that is no error in PyTorch: of one element."""
+    small = is_float8(dtype)
+    if not (small or dtype.char in _GREATEST) or isinstance(value, complex) or math.prod(shape) != 1:
+        return False
+    if small:
+        from .float8 import holds
+
+        return not holds(value, dtype)
+    return abs(value) > _GREATEST[dtype.char]
 
 
 def held(value: Number, dtype: DType) -> Number | Array:

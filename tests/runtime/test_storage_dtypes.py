@@ -228,3 +228,36 @@ def test_what_is_refused_says_so(name: str) -> None:
         tengen.ones(2).sum(dtype=kind)
     with pytest.raises(RuntimeError, match=r"full.*without overflow"):
         tengen.full((2,), 1e39, dtype=kind)
+
+
+FLOAT8 = [name for name in DTYPES if getattr(tengen, name).category == "float8"]
+NUMBERS = [float("inf"), float("-inf"), float("nan"), 1e300, -1e39, 1e6, 480.0, 449.0, -1.0, 0.0]
+FILLED = {
+    "full": lambda m, n, kind: m.full((1,), n, dtype=kind),
+    "scalar_tensor": lambda m, n, kind: m.scalar_tensor(n, dtype=kind),
+    "new_full": lambda m, n, kind: m.ones(1).new_full((1, 1), n, dtype=kind),
+    "full_like": lambda m, n, kind: m.full_like(m.ones(1), n, dtype=kind),
+    "fill_": lambda m, n, kind: m.empty((), dtype=kind).fill_(n),
+}
+
+
+@pytest.mark.parametrize("name", FLOAT8)
+@pytest.mark.parametrize("function", FILLED)
+def test_one_element_is_filled_as_by_a_cast(name: str, function: str) -> None:
+    kind = getattr(tengen, name)
+    for number in NUMBERS:
+        found = FILLED[function](tengen, number, kind)
+        cast = tengen.tensor([number], dtype=tengen.float64).to(kind)
+        assert found.dtype is kind and found.view(tengen.uint8).item() == cast.view(tengen.uint8).item(), (
+            number
+        )
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("name", FLOAT8)
+@pytest.mark.parametrize("function", FILLED)
+def test_torch_fills_one_element_so(name: str, function: str) -> None:
+    torch = pytest.importorskip("torch")
+    for number in NUMBERS:
+        found, expected = (FILLED[function](m, number, getattr(m, name)) for m in (tengen, torch))
+        assert found.view(tengen.uint8).item() == expected.view(torch.uint8).item(), number

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -33,10 +32,9 @@ def ones(xp: Any, size: Sequence[int], dtype: Any) -> Array:
 
 def full(xp: Any, size: Sequence[int], fill_value: Number, dtype: Any) -> Array:
     """``fill_value`` everywhere; RuntimeError for one that the dtype cannot hold."""
-    if host.overflows(tuple(size), fill_value, xp.numpy_dtype(dtype)):
-        return _sized(xp, size, math.copysign(math.inf, fill_value), dtype)  # type: ignore[arg-type]
-    host.as_number(fill_value, xp.numpy_dtype(dtype))
-    return _sized(xp, size, fill_value, dtype)
+    number = host.filler(tuple(size), fill_value, xp.numpy_dtype(dtype))
+    overflows = host.overflows(tuple(size), fill_value, xp.numpy_dtype(dtype))
+    return _sized(xp, size, number if overflows else fill_value, dtype)
 
 
 def filled(xp: Any, self: Array, value: Number) -> Array:
