@@ -33,7 +33,7 @@ _GLOBAL = frozenset({
     "no_gradients", "not_differentiable", "not_implemented", "one_type", "onnx", "operator", "plain", "prod",
     "record_composite", "record_node", "record_not_implemented", "return_types", "rules", "run_factory",
     "run_in_mode", "run_inplace", "run_kernel", "run_kernels", "run_not_implemented", "run_out", "run_view",
-    "run_views", "spread", "storage_of", "store", "strided_as", "unpack_array", "unpack_arrays",
+    "run_shared", "run_shared_list", "run_views", "spread", "storage_of", "store", "strided_as", "unpack_array", "unpack_arrays",
     "unpack_result", "unpack_result_array", "unpack_tensor", "unpack_tensors", "untracked_view", "versions",
     "worded",
     "writes_freely", "written", "xp", "zero_tangent",

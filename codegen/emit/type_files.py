@@ -218,7 +218,7 @@ class BackendFiles:
         package = self.scope.package_of(self.backend)
         return [
             "from tengen.dispatch.generic_methods import run_factory, run_kernel, run_kernels",
-            "from tengen.dispatch.generic_methods import run_view, run_views",
+            "from tengen.dispatch.generic_methods import run_shared, run_shared_list, run_view, run_views",
             f"from {package}.type_default import TypeDefault",
             *self._group_imports(),
             "from tengen.dispatch.absent import Promoted, keeps, lacks",

@@ -312,6 +312,9 @@ class KernelMethod(DefinedMethod):
     small: str = ""  # the condition for ``call``; else ``blocked`` is what computes
     blocked: str = ""
     may_be_scalars: bool = False  # whether ``call`` may give scalars of the array library's
+    shares: bool = (
+        False  # whether what shares memory with ``self``, in a layout without views, has its version
+    )
 
     def __post_init__(self) -> None:
         assert bool(self.small) == bool(self.blocked), self

@@ -44,7 +44,9 @@ def _runner(method: KernelMethod) -> str:
         case ResultKind.VIEWS:
             return "run_views"
         case ResultKind.LIST:
-            return "run_kernels"
+            return "run_shared_list" if method.shares else "run_kernels"
+        case _ if method.shares:
+            return "run_shared"
         case _ if len(method.results) > 1:
             assert method.arguments, method
             return "run_kernels"

@@ -255,6 +255,7 @@ class Specialiser:
             may_be_scalars=may_be_scalars
             and "array_class" in self.backend.capabilities
             and self.is_strided(operator),
+            shares=variant.kind == "view" and not self.backend.is_strided,
         )
 
     def _given(self, variant: Variant) -> str:

@@ -45,6 +45,8 @@ def _overlap(target: Any, value: Any, whole: bool) -> bool:
     """
     if value._array is target._array:
         return whole
+    if not (target._type.backend.is_strided and value._type.backend.is_strided):
+        return False  # values of nested and sparse tensors: what is written is computed before
     mutable = target._type.backend.mutable
     if mutable and not target._type.backend.lib.may_share_memory(target._array, value._array):
         return False
@@ -82,7 +84,10 @@ def _shared(op_name: str) -> RuntimeError:
 def check_no_internal_overlap(op_name: str, tensor: Any) -> None:
     """Raise RuntimeError when several elements of ``tensor`` are one place of memory by expansion."""
     array = tensor._array
-    strides = getattr(array, "strides", ())  # not all array libraries have them
+    strides = getattr(array, "strides", None)
+    if strides is None:  # not all array libraries have them; of nested tensors the values do
+        array = getattr(array, "written", array)
+        strides = getattr(array, "strides", ())
     if not tensor._type.backend.mutable:
         strides = geometry_of(tensor).strides
     if 0 not in strides or not array.size:

@@ -14,6 +14,7 @@ from ..autograd.grad_mode import grad_mode
 from ..autograd.inference_mode import run_in_mode
 from ..autograd.view import as_view
 from ..core.errors import explain
+from ..core.storage import storage_of
 from .operator import by_method
 from .view_steps import shared_view, shared_views
 
@@ -102,6 +103,29 @@ def run_views(T: Any, method: str, arguments: tuple[Any, ...], compute: Compute)
     if not T.backend.mutable:
         return shared_views(arguments[0], arrays, T, method, arguments[1:])
     return tuple([as_view(arguments[0], array, T, True) for array in arrays])
+
+
+def run_shared(T: Any, method: str, arguments: tuple[Any, ...], compute: Compute) -> Any:
+    """What an operator of views gives of a first argument in a layout that has none.
+
+    Who writes to memory that both have writes to both: they have one version.
+    """
+    out = run_kernel(T, method, arguments, compute)
+    _count_together(arguments[0], out)
+    return out
+
+
+def run_shared_list(T: Any, method: str, arguments: tuple[Any, ...], compute: Compute) -> tuple[Any, ...]:
+    """As ``run_shared``, of a list."""
+    outs: tuple[Any, ...] = run_kernels(T, method, arguments, compute)
+    for out in outs:
+        _count_together(arguments[0], out)
+    return outs
+
+
+def _count_together(source: Any, out: Any) -> None:
+    if source._array.shares_memory(out._array):
+        out._storage = storage_of(source)
 
 
 def _run(

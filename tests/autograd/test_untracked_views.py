@@ -1,6 +1,7 @@
-"""What shows the memory of nested and sparse tensors: a write that would be recorded is refused.
+"""What shows the memory of nested and sparse tensors.
 
-Their history is not made anew by such a write: gradients would be those of the values before it.
+A write that would be recorded is refused: their history is not made anew by it, gradients would be those of
+the values before. One that is not recorded counts as a write to them, so that whoever saved them is told.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import tengen
 
 
 def nested(layout: str) -> tuple[Any, Any]:
-    leaf = tengen.arange(6.0).view(2, 3).requires_grad_()
+    leaf = tengen.arange(1.0, 7.0).view(2, 3).requires_grad_()
     other = tengen.ones(4, 3, requires_grad=True)
     return tengen.nested.as_nested_tensor([leaf, other], layout=getattr(tengen, layout)) * 1, leaf
 
@@ -41,6 +42,26 @@ VIEWS: dict[str, Callable[[Any], Any]] = {
     "a view of a view": lambda x: x.values()[0],
     "views of a view": lambda x: x.values().unbind(),
 }
+#: More ways to the memory, of which some are of one layout only.
+WAYS: dict[str, Callable[[Any], Any]] = {
+    **VIEWS,
+    "_values": lambda x: x._values(),
+    "indices": lambda x: x.indices(),
+    "_indices": lambda x: x._indices(),
+    "col_indices": lambda x: x.col_indices(),
+    "row_indices": lambda x: x.row_indices(),
+    "t": lambda x: x.t().values(),
+    "permute": lambda x: x.permute(1, 0).values(),
+    "unsqueezed values": lambda x: x.unsqueeze(-1).values(),
+    "expand": lambda x: x.expand(x.shape).values(),
+    "a row of each": lambda x: x.select(-1, 0),
+    "unflatten": lambda x: x.unflatten(2, (3, 1)),
+    "squeeze": lambda x: x.unsqueeze(-1).squeeze(-1),
+    "split": lambda x: x.split([1, 2], -1),
+    "detach": lambda x: x.detach().values(),
+    "detached views": lambda x: x.values().detach(),
+    "itself": lambda x: x,
+}
 
 
 def stored(x: Any) -> Any:
@@ -63,6 +84,83 @@ def test_no_write_is_recorded_through_what_the_base_does_not_know(layout: str, n
     assert (stored(x) == before).all()
     (gradient,) = tengen.autograd.grad(views[0].sum(), leaf)
     assert gradient.to_dense().abs().max() == 1
+
+
+@pytest.mark.parametrize("name", WAYS)
+@pytest.mark.parametrize("layout", MAKERS)
+def test_who_saved_a_tensor_is_told_of_writes_to_its_memory(layout: str, name: str) -> None:
+    """Where the way made a copy, nothing is told, and gradients are right."""
+    x, leaf = MAKERS[layout]()
+    saving = x * x
+    parts = {part: array.copy() for part, array in x._array.parts().items()}
+    with tengen.no_grad():
+        try:
+            found = WAYS[name](x)
+        except (RuntimeError, NotImplementedError, IndexError, TypeError):
+            return  # there is no such way
+        for view in found if isinstance(found, tuple | list) else [found]:
+            view.mul_(2)
+    changed = [part for part, array in x._array.parts().items() if (array != parts[part]).any()]
+    assert x._version or not changed
+    if x._version:
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            saving.values().sum().backward()
+    else:
+        saving.values().sum().backward()
+        assert leaf.grad is not None
+
+
+@pytest.mark.parametrize("layout", ("strided", "jagged"))
+def test_ways_that_share_memory_in_pytorch_do_here(layout: str) -> None:
+    names = ["values", "select", "unbind", "a view of a view", "views of a view", "detach", "detached views"]
+    if layout == "jagged":
+        names += ["transpose", "view", "chunk", "narrow", "unsqueeze", "unflatten", "squeeze"]
+        names += ["a row of each"]
+    for name in names:
+        x, _ = nested(layout)
+        before = stored(x)
+        with tengen.no_grad():
+            found = WAYS[name](x)
+            for view in found if isinstance(found, tuple | list) else [found]:
+                view.mul_(2)
+        assert (stored(x) != before).any() and x._version, name
+
+
+def test_values_that_a_nested_tensor_is_made_of_have_its_version() -> None:
+    values, offsets = tengen.ones(6, 3, requires_grad=True), tengen.tensor([0, 2, 6])
+    x = tengen.nested.nested_tensor_from_jagged(values, offsets)
+    saving = values.exp() * values
+    with tengen.no_grad():
+        x.mul_(2)
+    assert values._version == x._version == 1 and values.tolist() == [[2.0] * 3] * 6
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        saving.sum().backward()
+    rows = tengen.ones(2, 5, 3)
+    part = tengen.nested.narrow(rows, 1, tengen.tensor([0, 1]), tengen.tensor([2, 3]), layout=tengen.jagged)
+    part.zero_()
+    assert rows._version and rows.sum() == 15
+
+
+def test_parts_of_one_tensor_beside_each_other() -> None:
+    """What shares a version with what is written may be an operand."""
+    x = tengen.nested.nested_tensor([tengen.ones(2, 3), tengen.ones(4, 3)], layout=tengen.jagged)
+    x.add_(x.unsqueeze(-1).squeeze(-1)).mul_(x[0][0])
+    x.values().mul_(x.values() * 1)
+    assert x.values().tolist() == [[16.0] * 3] * 6
+    with pytest.raises(RuntimeError, match="mul_: unsupported operation: more than one element"):
+        x.unsqueeze(-1).expand(2, -1, 3, 2).mul_(2)
+    y = tengen.eye(3).to_sparse().coalesce()
+    y.mul_(y.t())
+    y._values().mul_(y.t()._values() * 2)
+    assert y.to_dense().tolist() == (tengen.eye(3) * 2).tolist()
+
+
+def test_data_has_a_version_of_its_own() -> None:
+    """As that of strided tensors: a write through it is not noticed."""
+    for layout in MAKERS:
+        x, _ = MAKERS[layout]()
+        x.data.values().mul_(2)
+        assert not x._version
 
 
 @pytest.mark.parametrize("layout", MAKERS)

@@ -82,6 +82,11 @@ class RaggedArray(StoredArray):
         self.values[...] = other.matched_values(self)
 
     @property
+    def written(self) -> Array:
+        """The memory that a write goes to."""
+        return self.values
+
+    @property
     def dense_dim(self) -> int:
         """How many of the dimensions, the last ones, the values have."""
         return self.ndim - 1

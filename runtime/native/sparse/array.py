@@ -103,6 +103,11 @@ class StoredArray:
         """What makes an array, beside its parts."""
         raise NotImplementedError
 
+    def shares_memory(self, other: Any) -> bool:
+        """Whether a part of the array may have a byte in common with another one, or with a part of it."""
+        others = other.parts().values() if isinstance(other, StoredArray) else [other]
+        return any([np.may_share_memory(own, one) for own in self.parts().values() for one in others])
+
     def with_values(self, values: Array) -> Self:
         """An array of the same indices."""
         raise NotImplementedError

@@ -47,7 +47,9 @@ def coo_broadcast(self: CooArray, shape: Sequence[int]) -> CooArray:
     sizes = tuple(shape[: len(shape) - len(dense)])
     own = (1,) * lead + self.sparse_shape
     grown = [d for d, (n, m) in enumerate(zip(own, sizes, strict=True)) if n != m]
-    values = np.broadcast_to(self.values, (self.nnz, *dense))
+    values = self.values
+    if dense != values.shape[1:]:
+        values = np.broadcast_to(values, (self.nnz, *dense))
     if not grown and not lead:
         return CooArray(self.indices, values, shape, self.coalesced)
     times = prod([sizes[d] for d in grown])
