@@ -11,11 +11,18 @@ from .arguments import Rejected, bind_arguments
 from .operator import Operator, operator as find_operator
 
 
+def _takes_the_same(functional: Operator, operator: Operator) -> bool:
+    """Whether arguments are in one order: ``polygamma_`` has them in another one."""
+    names, written = ([p.name for p in o.parameters] for o in (functional, operator))
+    return [n for n in names if n in written] == [n for n in written if n in names]
+
+
 def functional_variant(operator: Operator, arguments: Sequence[Any]) -> Operator | None:
     """The functional operator of an in-place or out variant, for these arguments without ``out``; or None."""
     base = operator.base
     if base in OPERATORS:
-        return find_operator(base)
+        found = find_operator(base)
+        return found if _takes_the_same(found, operator) else None
     for name in OVERLOADS.get(base or "", ()):  # an in-place operator may name the function alone: transpose_
         found = find_operator(name)
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..autograd.forward.forward_grad import levels as forward_levels, tangent_of
 from ..autograd.grad_mode import grad_mode
 from ..autograd.input_metadata import broadcasts_to
 from ..autograd.variable_type_utils import check_cast, requires_grad_in
@@ -30,8 +31,13 @@ class InPlace(Rule):
 
     def run(self, level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> Any:
         rule = rule_of(self.base)
-        if not is_batched_at(arguments[0], level) and not self.is_random:
-            raise unbatched_target_error(operator)
+        shared = memory_of_all_slices(arguments[0], level)
+        if not is_batched_at(shared, level) and not self.is_random:
+            rest = [memory_of_all_slices(value, level) for value in arguments[1:]]
+            if level.any_batched(rest):
+                raise unbatched_target_error(operator)
+            operator(shared, *rest)
+            return arguments[0]
         if rule is None:
             return write_functional(level, operator, self.base, arguments)
         return rule.write(level, operator, self.base, arguments)
@@ -47,7 +53,9 @@ class Out(Rule):
 
     def run(self, level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> Any:
         *given, out = arguments
-        targets = (out,) if isinstance(out, Tensor) else tuple(out)
+        targets = [memory_of_all_slices(t, level) for t in ((out,) if isinstance(out, Tensor) else out)]
+        if not level.any_batched(targets):
+            given = [memory_of_all_slices(value, level) for value in given]
         found = self.base(*given)
         results = (found,) if isinstance(found, Tensor) else tuple(found)
         for target, result in zip(targets, results, strict=True):
@@ -94,6 +102,23 @@ def write_result(level: VmapLevel, operator: Operator, target: Any, result: Any)
         )
         move_batch_dim_to_front(target).copy_(value)
     return target
+
+
+def memory_of_all_slices(target: Any, level: VmapLevel) -> Any:
+    """What is written below the level where all slices of a target are the same memory; else the target.
+
+    An input of a transform inside of vmap is expanded where it is not batched, so that each slice has a
+    gradient of its own; what is detached from it shares its memory. Slices with tangents are left alone.
+    """
+    if not is_batched_at(target, level) or (target._requires_grad and grad_mode.enabled):
+        return target
+    value, dim = target._value, target._bdim
+    if value._array.shape[dim] < 2 or value._type.backend.lib.strides(value._array)[dim]:
+        return target
+    if any([tangent_of(value, one) is not None for one in forward_levels()]):
+        return target
+    with level.lower():
+        return value.select(dim, 0)
 
 
 def unbatched_target_error(operator: Operator) -> RuntimeError:

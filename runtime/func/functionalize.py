@@ -26,6 +26,7 @@ from ..native.layout import extent
 from ..tensors.tensor import Tensor
 from ..utils.pytree import tree_flatten, tree_unflatten
 from .batched import ensure_batch_dim, set_value, wrap
+from .batching_rules import rule_of
 
 _new = object.__new__
 
@@ -172,7 +173,7 @@ class FunctionalLevel(Layer):
         if operator.base is not None and operator.written:
             targets = tensors_in([arguments[i] for i in operator.written])
             if any([id(t) in self.cells for t in targets]):
-                return self.write(operator, arguments, targets)
+                return self.write(operator, arguments, targets, proceed)
         elif operator.kind == "composite":
             return self.wrap_new(arguments, proceed(*arguments))
         given = tuple(map_tensors(self.value, arguments))
@@ -221,15 +222,22 @@ class FunctionalLevel(Layer):
             made.append(self.handle(cell))
         if single:
             return made[0]
-        return result if not made else type(result)(made) if type(result) in (list, tuple) else \
-            result.__class__(*made)  # fmt: skip
+        return type(result)(made) if made else result  # also what has names takes one sequence
 
     # -- writes
 
-    def write(self, operator: Operator, arguments: tuple[Any, ...], targets: Sequence[Any]) -> Any:
+    def write(
+        self,
+        operator: Operator,
+        arguments: tuple[Any, ...],
+        targets: Sequence[Any],
+        proceed: Callable[..., Any],
+    ) -> Any:
         """Run the functional operator, and make its results what the targets stand for."""
         given = arguments[:-1] if operator.kind == "out" else arguments
         functional = functional_variant(operator, given)
+        if functional is None and operator.kind == "composite" and rule_of(operator) is None:
+            return proceed(*arguments)  # which writes by operators that have one
         if functional is None:
             raise RuntimeError(f"functionalize: {operator.name} has no functional variant")
         direct = operator.kind in ("inplace", "out")

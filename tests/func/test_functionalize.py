@@ -10,6 +10,7 @@ import pytest
 
 import tengen
 from tengen.func import functionalize, grad, jvp, vmap
+from tengen.testing.declared import calls, deterministic, flat, operators, run, working_dtypes, writes
 
 REMOVE = ("mutations", "mutations_and_views")
 
@@ -219,3 +220,54 @@ def test_arguments() -> None:
 def test_a_wrong_word(m: Any) -> None:
     with pytest.raises(RuntimeError, match=r"received invalid argument for remove=all\. Valid options"):
         m.func.functionalize(lambda x: x, remove="all")
+
+
+WRITTEN_BY_PARTS = [
+    name
+    for name, o in operators().items()
+    if writes(o) and deterministic(o) and o.is_composite and "inplace_view" not in o.tags
+]
+
+
+@pytest.mark.parametrize("remove", REMOVE)
+@pytest.mark.parametrize("name", WRITTEN_BY_PARTS)
+def test_composites_that_write_by_their_parts(name: str, remove: str) -> None:
+    """Also those of which there is no functional form, as of ``embedding_renorm_``."""
+    ran = 0
+    for call in calls(name):
+        if tengen.float64 not in working_dtypes(call):
+            continue
+        plain, freed = call.tensors(tengen.float64), call.tensors(tengen.float64)
+        expected = flat(run(name, plain))
+        found = functionalize(lambda *given, name=name: flat(run(name, given)), remove=remove)(*freed)
+        tengen.testing.assert_close(found, expected, equal_nan=True)
+        for after, before in zip(freed, plain, strict=True):
+            if isinstance(after, tengen.Tensor):
+                tengen.testing.assert_close(after, before, equal_nan=True)
+        ran += 1
+    assert ran
+
+
+@pytest.mark.parametrize("remove", REMOVE)
+def test_results_with_names(m: Any, remove: str) -> None:
+    x = m.tensor([[1.0, 4.0], [3.0, 2.0]])
+    found = m.func.functionalize(lambda x: x.add_(1).max(0), remove=remove)(x)
+    assert found.values.tolist() == [4, 5] and found.indices.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("remove", REMOVE)
+def test_tables_whose_rows_are_kept_short(m: Any, remove: str) -> None:
+    indices = m.tensor([0, 2])
+    for write in (
+        lambda w: m.embedding_renorm_(w, indices, 1.0, 2.0),
+        lambda w: m.nn.functional.embedding(indices, w, max_norm=1.0),
+        lambda w: m.embedding_renorm_(w[1:3], indices[:1], 1.0, 2.0),
+    ):
+        plain, freed = (m.arange(12.0).view(4, 3) for _ in range(2))
+        expected = write(plain)
+        assert told([m.func.functionalize(write, remove=remove)(freed), freed]) == told([expected, plain])
+
+
+def test_what_changes_a_shape_by_no_operator_is_refused() -> None:
+    with pytest.raises(RuntimeError, match="resize_ has no functional variant"):
+        functionalize(lambda x: x.resize_(2, 3))(tengen.ones(4))

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+import tengen
+
 Pair = namedtuple("Pair", "a b")
 REVERSE_AND_FORWARD = pytest.mark.parametrize("mode", ["jacrev", "jacfwd"])
 
@@ -155,6 +157,60 @@ def test_hessian(m: ModuleType) -> None:
     assert found.tolist() == [[[6.0, 0.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 12.0]]]
     found = m.func.hessian(lambda x, y: (x * y * y).sum(), argnums=(0, 1))(m.tensor(2.0), m.tensor(3.0))
     assert [[t.item() for t in row] for row in found] == [[0.0, 6.0], [6.0, 4.0]]
+
+
+def through_detach(m: ModuleType, x: Any) -> Any:
+    x.detach().mul_(2)
+    return (x**3).sum()
+
+
+def through_a_view(m: ModuleType, x: Any) -> Any:
+    x[1:].detach().mul_(2)
+    return (x**3).sum()
+
+
+def through_what_is_multiplied(m: ModuleType, x: Any) -> Any:
+    z = x.detach()
+    z.mul_(2)
+    return (x * x * z).sum()
+
+
+def through_out(m: ModuleType, x: Any) -> Any:
+    z = x.detach()
+    m.mul(z, m.tensor([2.0, 3.0]), out=z)
+    return (x**3).sum()
+
+
+def through_a_result(m: ModuleType, x: Any) -> Any:
+    y = x * x
+    y.detach().mul_(2)
+    return (y * x).sum()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [through_detach, through_a_view, through_what_is_multiplied, through_out, through_a_result],
+)
+def test_hessians_of_what_writes_to_its_detached_argument(m: ModuleType, function: Any) -> None:
+    """The memory is the same for all directions, and written once: as without transforms around."""
+    x, plain = m.tensor([1.0, 2.0]), m.tensor([1.0, 2.0])
+    found = m.func.hessian(lambda x: function(m, x))(x)
+    leaf = plain.clone().requires_grad_()
+    (slope,) = m.autograd.grad(function(m, leaf), leaf, create_graph=True)
+    rows = [m.autograd.grad(part, leaf, retain_graph=True)[0] for part in slope]
+    m.testing.assert_close(found, m.stack(rows))
+    m.testing.assert_close(x, leaf.detach())
+
+
+def test_a_batched_operand_is_not_written_to_memory_of_all() -> None:
+    x = tengen.ones(3)
+
+    def function(x: Any, y: Any) -> Any:
+        return tengen.func.grad(lambda x: (x.detach().mul_(y) * x).sum())(x)
+
+    with pytest.raises(RuntimeError, match="is not possible because there exists a Tensor `other`"):
+        tengen.func.vmap(function, in_dims=(None, 0))(x, tengen.ones(2, 3))
+    assert x.tolist() == [1, 1, 1]
 
 
 def test_results_have_the_history_of_the_input(m: ModuleType) -> None:
