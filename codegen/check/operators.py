@@ -125,6 +125,7 @@ class OperatorChecker:
             expected=expected_values(samples, schema, fields.get("expected")),
             tolerance=samples.tolerance(fields.get("tolerance")),
             warns=fields["warns"].value if "warns" in fields else "",
+            public=self.public(declared),
             differs=samples.differs(fields.get("differs")),
             saves_result=self.saves_result(declared, kernels),
             symbolic=self.symbolic_checker.symbolic(schema, fields.get("symbolic")),
@@ -265,6 +266,28 @@ class OperatorChecker:
                 located.key or located.place, "python_module", "functions to tengen's modules"
             )
         known_word(located.value, located.place, PYTHON_MODULES, "Python module", self.report)
+        return str(located.value)
+
+    def public(self, declared: Declared) -> str:
+        """The public function that calls the operator: of one whose name has an underscore in front."""
+        located = declared.fields.get("public")
+        if located is None:
+            return ""
+        function = declared.schema.name.function
+        if not function.startswith("_"):
+            self.report.error(
+                located.key or located.place,
+                f"{function} is public itself",
+                length=len("public"),
+                expected="public at an operator whose name begins with an underscore",
+            )
+        if not located.value.isidentifier() or located.value.startswith("_"):
+            self.report.error(
+                located.place,
+                f'"{located.value}" is no name of a public function',
+                length=len(located.value),
+                expected="the name of the function that calls the operator",
+            )
         return str(located.value)
 
     # -- kernels

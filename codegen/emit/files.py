@@ -183,6 +183,7 @@ class Renderer:
     def _places(self) -> OutputFile:
         nodes = self.scope.nodes
         declared = {str(v.name) for v in self.scope.variants if v.base is None}
+        operators = [v.operator for v in self.scope.variants]
         return self.templates.page(
             "places.py",
             "places.py.jinja",
@@ -192,6 +193,7 @@ class Renderer:
                 if v.base is None or str(v.base) not in declared
             ),
             nodes=sorted((n.name, str(n.operator.name), n.place.file) for n in nodes),
+            public=sorted({(o.name.function, o.public) for o in operators if o.public}),
             opens=self.scope.opens,
         )
 

@@ -173,6 +173,7 @@ class Operator:
     expected: tuple[Expected, ...] = ()  # values at ties, at NaN, and where else they are a convention
     tolerance: Mapping[str, float] = field(default_factory=dict)
     warns: str = ""  # a part of the text of the warnings that calls give
+    public: str = ""  # the public function that calls it, by whose name errors tell of it
     differs: Mapping[str, str] = field(default_factory=dict)  # reasons, by ScalarType or aspect
     saves_result: bool = False  # whether a derivative that follows from the kernel may save the result
     symbolic: Rule | None = None  # over ONNX's operators

@@ -55,6 +55,7 @@ _MORE = (
     Key("symbolic", _STR, "the operator in ONNX"),
     Key("write_back", _STR, "of a view: the tensor after a write to the view"),
     Key("module", ("str", "map"), "the class of tengen.nn that calls it: its name, or more of it"),
+    Key("public", _STR, "the function by whose name errors tell of it, where its own is not public"),
     Key("doc", _STR, "the docstring"),
     Key("domain", _MAP, "where random sample values come from"),
     Key("samples", _LIST, "calls for the generated tests"),

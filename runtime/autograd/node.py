@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ..core.error_notes import public_name
 from .grad_mode import grad_mode
 from .hooks import Hook, NodeExtra, RemovableHandle, add_to, extra_of
 
@@ -262,7 +263,7 @@ class NotImplementedNode(Error):
 
     def made_by(self, function: str) -> None:
         """Say which function's derivative it is that is missing."""
-        self.message = f"derivative for {function} is not implemented"
+        self.message = f"derivative for {public_name(function)} is not implemented"
 
 
 NotImplementedNode.__name__ = NotImplementedNode.__qualname__ = "NotImplemented"

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from ..core.costs import LARGE as LARGE
+from ..core.error_notes import public_name
 from ..core.storage import storage_of
 from .autograd_meta import UNTRACKED_VIEW, meta_of
 from .edge import Edge, gradient_edge, gradient_edges
@@ -198,15 +199,15 @@ def not_implemented(operator: str) -> NoReturn:
 def not_differentiable(argument: str, operator: str) -> RuntimeError:
     """The error of gradients that are wanted of an argument for which the operator has none."""
     return RuntimeError(
-        f"The function '{operator}' is not differentiable with respect to argument '{argument}'. This input "
-        "cannot have requires_grad True."
+        f"The function '{public_name(operator)}' is not differentiable with respect to argument "
+        f"'{argument}'. This input cannot have requires_grad True."
     )
 
 
 def no_gradients(operator: str, kind: Any) -> RuntimeError:
     """The error of a result that is to have a history, and is asked for in a Type without gradients."""
     return RuntimeError(
-        f"{operator.partition('.')[0]}: Autograd not support dtype: {kind.scalar_type.type_name}; the result "
+        f"{public_name(operator)}: Autograd not support dtype: {kind.scalar_type.type_name}; the result "
         "has no gradient, so call it without recording, as in no_grad()"
     )
 

@@ -448,7 +448,7 @@ def _places(sizes: Sequence[int], steps: int, batch: int, batch_first: bool) -> 
 def pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> tuple[Tensor, Tensor]:
     """The rows that sequences have, by time, and how many there are at each time."""
     if input.ndim < 2:
-        raise IndexError(f"_pack_padded_sequence: input must have 2 or more dims, but it has {input.ndim}")
+        raise IndexError(f"pack_padded_sequence: input must have 2 or more dims, but it has {input.ndim}")
     counts = _lengths(lengths, "lengths")
     if not input.numel():
         raise RuntimeError("Cannot pack empty tensors.")
@@ -468,7 +468,7 @@ def pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> t
         )
     if counts[0] > steps:
         raise RuntimeError(
-            f"_pack_padded_sequence: a length of {counts[0]} exceeds the {steps} steps of input"
+            f"pack_padded_sequence: a length of {counts[0]} exceeds the {steps} steps of input"
         )
     sizes = [sum([n > t for n in counts]) for t in range(counts[0])]
     places = lengths.new_tensor(_places(sizes, steps, batch, batch_first))

@@ -32,6 +32,19 @@ def note_operator(error: BaseException, name: str) -> None:
         _note(error, f"{full} is {_MARK}{locate_entry(FILES[entry], entry)}")
 
 
+def public_name(operator: str) -> str:
+    """The function by which errors tell of an operator, or function, with this name: one that is public.
+
+    What has an underscore in front is called by a public function, whose name its declaration has.
+    """
+    function = operator.partition(".")[0]
+    if not function.startswith("_"):
+        return function
+    from tengen.generated.places import PUBLIC
+
+    return PUBLIC.get(function, function)
+
+
 def note_derivative(error: BaseException) -> None:
     """Add where the derivative is declared whose Node raised the error."""
     from tengen.generated.places import NODES

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .error_notes import note_operator
+from .error_notes import note_operator, public_name
 from .memory_format import NotStrided
 
 #: How NumPy's errors begin for more elements, or dimensions, than an array can have.
@@ -35,10 +35,10 @@ def explain(error: Exception, operator: str, *tensors: Any) -> Exception:
 
 def _explained(error: Exception, operator: str, tensors: tuple[Any, ...]) -> Exception:
     text = str(error)
-    name = operator.partition(".")[0]
+    own, name = operator.partition(".")[0], public_name(operator)
     if isinstance(error, NotStrided):
         return NotImplementedError(f"{name}: not implemented for tensors of the layout {text}")
-    if text.startswith((f"{name}: ", f"{name.lstrip('_')}: ")):
+    if text.startswith((f"{name}: ", f"{own.lstrip('_')}: ")):
         return error
     if type(error) is ValueError and "broadcast" in text:
         return RuntimeError(f"{name}: {_mismatch(tensors) or text}")

@@ -7,7 +7,7 @@ from functools import cache
 from inspect import getattr_static
 from typing import Any, TypeVar
 
-from ..core.error_notes import note_operator
+from ..core.error_notes import note_operator, public_name
 from .operator import by_method, operator
 from .type import Type
 
@@ -76,9 +76,9 @@ def unsupported(kind: Type, method: str) -> Exception:
     if found is None:
         return AttributeError(f"{kind.name} has no operator {method!r}")
     text = (found.refuse or {}).get(kind.scalar_type.category)
-    what = f"{kind.scalar_type.type_name!r} ({kind.backend.name})"
-    error: Exception = NotImplementedError(f'"{found.function}" not implemented for {what}')
+    what, name = f"{kind.scalar_type.type_name!r} ({kind.backend.name})", public_name(found.function)
+    error: Exception = NotImplementedError(f'"{name}" not implemented for {what}')
     if text is not None:
-        error = RuntimeError(f"{found.function}: {text}")
+        error = RuntimeError(f"{name}: {text}")
     note_operator(error, found.name)
     return error

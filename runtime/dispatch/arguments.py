@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ..core.device import device as Device
+from ..core.error_notes import public_name
 from ..core.function_dispatch import Overridden, overrides, plain
 from ..core.memory_format import layout, memory_format
 from ..core.scalar_type import dtype
@@ -401,6 +402,7 @@ def describe_call(
     rejected: Sequence[tuple[Any, Rejected]],
 ) -> TypeError:
     """The TypeError of a call that no overload takes."""
+    own, function = function, public_name(function)
     if len(rejected) == 1:
         return TypeError(f"{function}(): {rejected[0][1]}")
     came = ", ".join([_came(a) for a in arguments] + [f"{k}={_came(v)}" for k, v in keywords.items()])
@@ -408,5 +410,6 @@ def describe_call(
         f"{function}() received an invalid combination of arguments - got ({came}), but expected one of:"
     ]
     for operator, reason in rejected:
-        lines.append(f" * {operator.schema}\n      {reason}")
+        schema = f"{function}{operator.schema.removeprefix(own)}"
+        lines.append(f" * {schema}\n      {reason}")
     return TypeError("\n".join(lines))

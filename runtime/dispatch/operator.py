@@ -17,7 +17,7 @@ from ..autograd.grad_mode import grad_mode
 from ..autograd.inference_mode import check_saved, mixes, use as inference
 from ..autograd.linear_maps import Cast
 from ..core.device import as_device
-from ..core.error_notes import note_operator
+from ..core.error_notes import note_operator, public_name
 from ..core.interception import AliasKind, Interceptor, active, layers, notify_alias
 from ..core.library_tables import add_row, remove_row
 from ..core.numbers import NUMBERS
@@ -166,7 +166,7 @@ class Operator:
             if value.__class__ is complex:
                 if value.imag:
                     what = f"type {kind.scalar_type} without overflow"
-                    raise RuntimeError(f"{self.function}: value cannot be converted to {what}")
+                    raise RuntimeError(f"{public_name(self.function)}: value cannot be converted to {what}")
                 arguments = (*arguments[:i], value.real, *arguments[i + 1 :])
         return arguments
 
@@ -254,15 +254,15 @@ class Operator:
             found = ", ".join([f"{shown(self.parameters[i])} {_layouts_of(arguments[i])}" for i in places])
             sets = [" and ".join([shown(self.parameters[i]) for i in one]) for one in allowed]
             raise NotImplementedError(
-                f"{self.function}: got tensors of the layouts {found}; {kind.backend.name} takes "
-                f"{taken} as {', or as '.join(sets)} alone"
+                f"{public_name(self.function)}: got tensors of the layouts {found}; "
+                f"{kind.backend.name} takes {taken} as {', or as '.join(sets)} alone"
             )
         return kind
 
     def _devices_differ(self, tensors: Sequence[Tensor]) -> RuntimeError:
         found = ", ".join(dict.fromkeys(str(t._type.backend.device) for t in tensors))
         return RuntimeError(
-            f"{self.function}: Expected all tensors to be on the same device, "
+            f"{public_name(self.function)}: Expected all tensors to be on the same device, "
             f"but found at least two devices: {found}"
         )
 
@@ -278,8 +278,8 @@ class Operator:
                     first, name = t, self.parameters[i].name
                 elif t._type.scalar_type is not first._type.scalar_type:
                     raise RuntimeError(
-                        f"{self.function}: expected {name} and {self.parameters[i].name} to have the same "
-                        f"dtype, but got: {first._type.scalar_type} != {t._type.scalar_type}"
+                        f"{public_name(self.function)}: expected {name} and {self.parameters[i].name} "
+                        f"to have the same dtype, but got: {first._type.scalar_type} != {t._type.scalar_type}"
                     )
 
     def _promote(self, arguments: tuple[Any, ...], tensors: list[Tensor]) -> tuple[tuple[Any, ...], Type]:
@@ -319,7 +319,7 @@ class Operator:
         found = [c for c in map(_category, chosen) if c is not None]
         refused = [c for c in found if c in self.refuse]
         if refused and (places is None or len(refused) == len(found)):
-            raise RuntimeError(f"{self.function}: {self.refuse[refused[0]]}")
+            raise RuntimeError(f"{public_name(self.function)}: {self.refuse[refused[0]]}")
 
     def _common_type_ignoring_scalars(self, tensors: list[Tensor], arguments: Sequence[Any]) -> Type:
         """As _common_type, but a 0-d CPU-like tensor may join tensors of another device."""

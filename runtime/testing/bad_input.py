@@ -11,6 +11,7 @@ from tengen.codegen.model.schema import Argument
 from tengen.generated.operators import OVERLOADS
 
 from .. import functional
+from ..core.error_notes import public_name
 from ..core.operands import tensors_in
 from ..dispatch.calls import call as call_function
 from . import declared
@@ -106,16 +107,16 @@ def refuses(case: Case, aspect: str, words: tuple[str, ...], given: tuple[Any, .
 
 def check_types(case: Case) -> None:
     """An object for a tensor, a tensor for a list, is a TypeError that names the function and what came."""
-    values, function = case.values, case.name.partition(".")[0]
+    values, function, told = case.values, case.name.partition(".")[0], public_name(case.name)
     for i, a in enumerate(case.call.arguments):
         if a.is_tensor and not a.kwarg_only:
             given = [*values[:i], object(), *values[i + 1 :]]
             keywords = required(case.call, given)
-            refuses(case, "types", (function, "object"), positional(case.call, given), **keywords)
+            refuses(case, "types", (told, "object"), positional(case.call, given), **keywords)
         elif a.is_tensor_list and not a.kwarg_only and function not in dir(functional):
             given = [*values[:i], tengen.ones(2, 2, 2), *values[i + 1 :]]
             keywords = required(case.call, given)
-            refuses(case, "types", (function, "Tensor"), positional(case.call, given), **keywords)
+            refuses(case, "types", (told, "Tensor"), positional(case.call, given), **keywords)
 
 
 def check_keywords(case: Case) -> None:
@@ -146,7 +147,7 @@ def check_numbers(case: Case) -> None:
     """Numbers for all tensors are a TypeError that names the function, and what came."""
     values = [2 if a.is_tensor else v for a, v in zip(case.call.arguments, case.values, strict=True)]
     keywords = required(case.call, values)
-    refuses(case, "numbers", (case.name.partition(".")[0], "int"), positional(case.call, values), **keywords)
+    refuses(case, "numbers", (public_name(case.name), "int"), positional(case.call, values), **keywords)
 
 
 _INTS = ("int", "int?", "int[]", "int[]?", "int[1]", "int[1]?", "int[2]", "int[3]")
@@ -162,7 +163,7 @@ def check_bools(case: Case) -> None:
         if any(str(p.type).rstrip("?") not in ("str", "Tensor[]") and not _is_int(p) for p in there):
             continue
         given = [*values[:i], (True,) if "[" in str(a.type) else True, *values[i + 1 :]]
-        words = (case.name.partition(".")[0], "bool")
+        words = (public_name(case.name), "bool")
         refuses(case, "bools", words, positional(case.call, given), **required(case.call, given))
 
 

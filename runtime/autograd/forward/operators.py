@@ -8,6 +8,7 @@ from typing import Any
 
 from tengen.generated.jvps import JVPS
 
+from ...core.error_notes import public_name
 from ...core.operands import tensors_in
 from ...core.tensor_base import TensorBase
 from ...dispatch.operator import Operator, operator as operator_named
@@ -232,8 +233,8 @@ def _run_without_formula(
 def not_implemented(operator: Operator) -> NotImplementedError:
     """The error of an operator that has no forward formula."""
     return NotImplementedError(
-        f"Trying to use forward AD with {operator.function} that does not support it because it has not been "
-        "implemented yet."
+        f"Trying to use forward AD with {public_name(operator.function)} that does not support it because it "
+        "has not been implemented yet."
     )
 
 
