@@ -156,16 +156,16 @@ def _storage_classes() -> frozenset[str]:
     return STORAGE_NAMES
 
 
-def _device_modules() -> set[str]:
-    """The devices of other array libraries that have a module of their name here: it needs the library."""
-    from pathlib import Path
-
+def _is_device_module(name: str) -> bool:
+    """Whether a device of another array library has this name, and a module of it here, which needs it."""
     from tengen.generated.backends import BACKENDS
 
-    rows = BACKENDS.values()
+    if name not in {row["device"] for row in BACKENDS.values() if "extra" in row}:
+        return False  # before any file is looked at: programs ask for names that are not there
+    from pathlib import Path
+
     here = Path(__file__).parent
-    named = {row["device"] for row in rows if "extra" in row}
-    return {name for name in named if (here / f"{name}.py").exists() or (here / name).is_dir()}
+    return (here / f"{name}.py").exists() or (here / name).is_dir()
 
 
 def _attribute(name: str) -> _typing.Any:
@@ -177,7 +177,7 @@ def _attribute(name: str) -> _typing.Any:
         return _public()
     if name in _SUBMODULES or name in _ELSEWHERE:
         return _import_module(_ELSEWHERE.get(name, f"tengen.{name}"))
-    if not name.startswith("_") and not _generating() and name in _device_modules():
+    if not name.startswith("_") and not _generating() and _is_device_module(name):
         return _import_module(f"tengen.{name}")
     if name in _LAZY:
         return getattr(_import_module(f"tengen.{_LAZY[name]}"), name)

@@ -8,6 +8,7 @@ At the end whatever noticed a mutant must pass without one, else it is no proof.
 from __future__ import annotations
 
 import argparse
+import fcntl
 import json
 import os
 import shutil
@@ -208,11 +209,15 @@ class Summary:
         return {o["name"]: Outcome(**o) for o in found if o["name"] in self.listed}
 
     def add(self, outcomes: Iterable[Outcome]) -> None:
-        """Take over what was found of some mutants; another run may have written meanwhile."""
-        with self._lock:
+        """Take over what was found of some mutants; another run may write at the same time."""
+        self.file.parent.mkdir(exist_ok=True)
+        beside = self.file.with_suffix(".lock")
+        with self._lock, beside.open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # of other processes; it ends with the file's closing
             known = self.read() | {o.name: o for o in outcomes}
-            self.file.parent.mkdir(exist_ok=True)
-            self.file.write_text(json.dumps([asdict(o) for o in known.values()], indent=1), encoding="utf-8")
+            made = self.file.with_suffix(".new")
+            made.write_text(json.dumps([asdict(o) for o in known.values()], indent=1), encoding="utf-8")
+            made.replace(self.file)  # who reads it, without the lock, finds the old or the new one
 
 
 def run(chosen: Sequence[Mutant], options: argparse.Namespace, summary: Summary) -> list[Outcome]:

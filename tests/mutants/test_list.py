@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import ast
+import json
+import subprocess
+import sys
 from collections import Counter
+from pathlib import Path
 
 import pytest
 import yaml
@@ -44,3 +48,25 @@ def test_places_are_covered(place: str) -> None:
 def test_no_change_is_listed_twice() -> None:
     changes = Counter((m.file, m.within, m.find, m.replace) for m in ALL)
     assert [change for change, n in changes.items() if n > 1] == []
+
+
+ADDING = """
+import sys
+sys.path[:0] = [{folder!r}, {around!r}]
+from pathlib import Path
+from mutants import mutants
+from run import Outcome, Summary
+summary = Summary(Path({file!r}))
+for mutant in mutants()[{first}::2][:40]:
+    summary.add([Outcome(mutant.name, mutant.place, mutant.kind, "killed")])
+"""
+
+
+def test_what_two_runs_find_at_once_is_kept(tmp_path: Path) -> None:
+    file, folder = tmp_path / "mutants.json", Path(__file__).parent
+    places = {"folder": str(folder), "around": str(folder.parent), "file": str(file)}
+    runs = [
+        subprocess.Popen([sys.executable, "-c", ADDING.format(first=first, **places)]) for first in (0, 1)
+    ]
+    assert [run.wait() for run in runs] == [0, 0]
+    assert {o["name"] for o in json.loads(file.read_text())} == {m.name for m in mutants()[:80]}

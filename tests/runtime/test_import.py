@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import pkgutil
 import re
 import subprocess
@@ -71,6 +72,15 @@ def test_a_name_that_was_probably_meant_is_in_the_text(missing):
     assert hasattr(tengen, meant)
     assert not hasattr(tengen, missing)
     assert caught.value.name == missing
+
+
+def test_whether_there_is_a_name_costs_no_look_at_files(monkeypatch):
+    def look(*given, **words):
+        raise AssertionError("a file was looked at")
+
+    for name in ("stat", "lstat", "scandir", "listdir"):
+        monkeypatch.setattr(os, name, look)
+    assert not hasattr(tengen, "missing") and not hasattr(tengen, "_missing_too")
 
 
 def test_a_name_of_tensors_that_was_probably_meant_is_in_the_traceback():
