@@ -156,7 +156,7 @@ def _storage_classes() -> frozenset[str]:
     return STORAGE_NAMES
 
 
-def _is_device_module(name: str) -> bool:
+def _is_device_module(name: str) -> _typing.Any:
     """Whether a device of another array library has this name, and a module of it here, which needs it."""
     from tengen.generated.backends import BACKENDS
 

@@ -84,7 +84,7 @@ def _shared(op_name: str) -> RuntimeError:
 def check_no_internal_overlap(op_name: str, tensor: Any) -> None:
     """Raise RuntimeError when several elements of ``tensor`` are one place of memory by expansion."""
     array = tensor._array
-    strides = getattr(array, "strides", None)
+    strides: Any = getattr(array, "strides", None)
     if strides is None:  # not all array libraries have them; of nested tensors the values do
         array = getattr(array, "written", array)
         strides = getattr(array, "strides", ())

@@ -336,7 +336,8 @@ def _chosen(component: Array, dim: int, index: int, number: int | None) -> Array
     if not -size <= index < size:
         of = "" if number is None else f" of component {number}"
         raise IndexError(f"index {index} is out of bounds for dimension {dim + 1}{of} with size {size}")
-    return component[(*[slice(None)] * dim, index, ...)]  # a view, of 0 dimensions too
+    place: Any = (*[slice(None)] * dim, index, ...)
+    return component[place]  # a view, of 0 dimensions too
 
 
 def nested_select_backward(grad: Any, like: RaggedArray, dim: int, index: int) -> RaggedArray:
