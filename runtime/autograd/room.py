@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.storage import is_held, resize_memory, untyped_storage_of
+from ..core.held_memory import is_held
+from ..core.storage import resize_memory, untyped_storage_of
 from ..native.uninitialized import unwritten
 from .ownership import is_tensors_only
 
@@ -42,5 +43,4 @@ def _fits(tensor: Any, count: int) -> bool:
 
 def _is_alone(tensor: Any) -> bool:
     """Whether nobody else has the memory, so that nobody has to be told that it moved."""
-    storage = tensor._storage
-    return (storage is None or not is_held(storage)) and is_tensors_only(tensor)
+    return not is_held(tensor._array) and is_tensors_only(tensor)

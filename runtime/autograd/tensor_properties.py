@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ..core.interception import AliasKind, active, notify_alias
 from ..core.scalar_type import dtype
-from ..core.storage import Storage, share_memory, storage_of
+from ..core.storage import Storage, storage_of
 from ..core.tensor_base import TensorBase
 from ..core.user_stack import program_stacklevel
 from .autograd_meta import AutogradMeta, meta_of
@@ -317,7 +317,6 @@ class AutogradProperties(TensorBase):
         out: Tensor = self._type.wrap(self._array)
         if not self._type.backend.mutable:
             share(self, out)
-        share_memory(self, out)
         if active:
             notify_alias(self, out, AliasKind.DETACHED)
         return out
@@ -338,7 +337,6 @@ class AutogradProperties(TensorBase):
             )
         self._array = value._array
         self._type = kind
-        share_memory(value, self)
         if not kind.backend.mutable:
             share(value, self)
         if self._meta is not None:

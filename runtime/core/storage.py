@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from .device import default_device, device, device as Device
+from .held_memory import hold_memory, is_held
 from .package_name import package
 from .scalar_type import dtype
 from .storage_conversions import StorageConversions
@@ -27,19 +28,14 @@ class Storage:
 
     Made only once something needs it (a view, an in-place operator): a tensor without one has
     version 0. ``version`` counts the writes. ``views`` has a weak reference to each live view,
-    so that a write through one of them can give the others their new history. ``is_held`` is set where
-    somebody else has the memory, too, so that it must stay where it is. ``origin`` is another Storage over
-    the memory, of the tensor that this one's is ``data`` of.
+    so that a write through one of them can give the others their new history.
     """
 
-    __slots__ = ("__weakref__", "is_held", "origin", "untyped", "version", "views")
-
-    is_held: bool
+    __slots__ = ("__weakref__", "untyped", "version", "views")
 
     def __init__(self) -> None:
         self.version = 0
         self.views: list[weakref.ref[TensorBase]] | None = None
-        self.origin: Storage | None = None
         self.untyped: UntypedStorage | None = None  # the user's handle, made when asked for
 
 
@@ -52,7 +48,7 @@ def storage_of(tensor: TensorBase) -> Storage:
     storage = tensor._storage
     if storage is None:
         storage = tensor._storage = _new(Storage)  # what its __init__ does, without the call
-        storage.version, storage.views, storage.origin, storage.untyped = 0, None, None, None
+        storage.version, storage.views, storage.untyped = 0, None, None
         if tensor._edge is not None:
             node, number = tensor._edge[0], tensor._edge[1]
             stored = getattr(node, "result_stored", None)
@@ -71,32 +67,8 @@ def begin_write(tensor: TensorBase) -> None:
 
 def hold(tensor: T) -> T:
     """The tensor, whose memory stays where it is from now on: NumPy has it, too, or another library."""
-    for storage in _over_one_memory(storage_of(tensor)):
-        storage.is_held = True
-        if storage.untyped is not None:
-            storage.untyped._held = True
+    hold_memory(tensor._array)
     return tensor
-
-
-def is_held(storage: Storage) -> bool:
-    """Whether somebody else has the memory, too."""
-    return any([getattr(one, "is_held", False) for one in _over_one_memory(storage)])  # few fill the slot
-
-
-def _over_one_memory(storage: Storage | None) -> Iterator[Storage]:
-    """A Storage, and those that it originates from."""
-    while storage is not None:
-        yield storage
-        storage = storage.origin
-
-
-def share_memory(source: TensorBase, tensor: TensorBase) -> None:
-    """Note that a tensor has the memory of another one, with a version of its own."""
-    storage, first = storage_of(tensor), storage_of(source)
-    while first.origin is not None:  # the others would be kept in a long chain
-        first = first.origin
-    if storage is not first:
-        storage.origin = first
 
 
 #: What finds the backend of a device, which a higher floor puts here.
@@ -111,7 +83,7 @@ class UntypedStorage(StorageConversions):
     ``t.untyped_storage()`` of all tensors over a memory is the same object.
     """
 
-    __slots__ = ("__weakref__", "_backend", "_filename", "_held", "_owner", "_root")
+    __slots__ = ("__weakref__", "_backend", "_filename", "_owner", "_root")
 
     def __init__(self, data: int | Sequence[int] = 0, *, device: Device | str | None = None) -> None:
         """A storage of so many bytes, or of the lowest bytes of these ints.
@@ -145,7 +117,6 @@ class UntypedStorage(StorageConversions):
         made._note()
         if owner is not None:
             made._owner = weakref.ref(owner)  # weak: the Storage holds this handle
-            made._held = is_held(owner)
         return made
 
     @classmethod
@@ -181,13 +152,13 @@ class UntypedStorage(StorageConversions):
         from .storage_sources import of_file
 
         made = cls.over(of_file(filename, shared, size), backend_for[0](default_device))
-        made._held, made._filename = True, filename if shared else None
+        hold_memory(made._root)
+        made._filename = filename if shared else None
         return made
 
     def _put(self, root: Any, backend: Any) -> None:
         self._root, self._backend = root.view(np.uint8), backend
         self._owner: weakref.ref[Storage] | None = None
-        self._held = False
         self._filename: str | None = None
 
     def _note(self) -> None:
@@ -237,8 +208,7 @@ class UntypedStorage(StorageConversions):
 
     def resizable(self) -> bool:
         """Whether ``resize_`` can change the size: not of memory that NumPy or a file has, or of a slice."""
-        owner = None if self._owner is None else self._owner()
-        return not (self._held or (owner is not None and is_held(owner)))
+        return not is_held(self._root)
 
     def resize_(self, size: int) -> UntypedStorage:
         """Give the storage so many bytes, the first of which are as before; returns it.
@@ -270,7 +240,7 @@ class UntypedStorage(StorageConversions):
     def movable(self) -> list[TensorBase]:
         """The tensors over the memory, which may be moved. RuntimeError where somebody else has it, too."""
         tensors = self._tensors()
-        if not self.resizable() or any([t._storage is not None and is_held(t._storage) for t in tensors]):
+        if not self.resizable() or any([is_held(tensor._array) for tensor in tensors]):
             raise RuntimeError("Trying to resize storage that is not resizable")
         return tensors
 
@@ -349,7 +319,7 @@ class UntypedStorage(StorageConversions):
             root = np.frombuffer(root.data, np.uint8)
         part = UntypedStorage.__new__(UntypedStorage)
         part._put(root, self._backend)
-        part._held = True
+        hold_memory(part._root)
         return part
 
     def __setitem__(self, index: int | slice, value: int) -> None:
@@ -479,8 +449,8 @@ def untyped_storage_of(tensor: TensorBase) -> UntypedStorage:
         found = _handles.get(address) if backend.has_data else None
         if found is None or found._backend is not backend:
             found = UntypedStorage.over(root, backend, storage)
-        elif is_held(storage):
-            found._held = True
+        if is_held(tensor._array):
+            hold_memory(found._root)  # which is another array where the owner has gaps
         storage.untyped = found
     return found
 

@@ -9,8 +9,8 @@ from numpy import ndarray
 
 from ..autograd.grad_mode import grad_mode
 from ..core.array_namespace import array_namespace
+from ..core.held_memory import held_owners, hold_memory
 from ..core.interception import active, notify_conversion
-from ..core.storage import hold, storage_of
 from ..core.tensor_base import TensorBase
 from ..core.user_stack import program_stacklevel
 
@@ -120,11 +120,8 @@ class TensorConversion(TensorBase):
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
             )
-        if is_shared:  # ``hold``, without its call
-            storage = self._storage or storage_of(self)
-            storage.is_held = True
-            if storage.untyped is not None or storage.origin is not None:
-                hold(self)
+        if is_shared and (array.base is not None or id(array) not in held_owners):
+            hold_memory(array)
         return array.view()  # not the tensor's own: its shape may be assigned to
 
     def _numpy_copy(self, force: bool) -> np.ndarray[Any, Any]:

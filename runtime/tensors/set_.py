@@ -19,7 +19,6 @@ from ..core.storage import (
     UntypedStorage,
     begin_write,
     bytes_of,
-    share_memory,
     storage_of,
     untyped_storage_of,
 )
@@ -44,8 +43,6 @@ def set_memory(tensor: Any, source: Any, offset: Any, size: Any, stride: Any) ->
     storage = Storage()
     storage.version, storage.untyped = old.version, memory
     tensor._storage, tensor._base, tensor._array = storage, None, array
-    if isinstance(source, TensorBase):
-        share_memory(source, tensor)
     if tensor._meta is not None:
         tensor._meta.fit_accumulator(array.shape, tensor._type)
     if active and isinstance(source, TensorBase):
