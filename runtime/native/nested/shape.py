@@ -337,7 +337,8 @@ def _chosen(component: Array, dim: int, index: int, number: int | None) -> Array
         of = "" if number is None else f" of component {number}"
         raise IndexError(f"index {index} is out of bounds for dimension {dim + 1}{of} with size {size}")
     place: Any = (*[slice(None)] * dim, index, ...)
-    return component[place]  # a view, of 0 dimensions too
+    chosen: Array = component[place]  # a view, of 0 dimensions too
+    return chosen
 
 
 def nested_select_backward(grad: Any, like: RaggedArray, dim: int, index: int) -> RaggedArray:
