@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -10,50 +10,23 @@ from ..ir.expressions import Call, Name, walk
 from ..lower.scalars import Programs
 from ..model.diagnostics import Report
 from ..model.kernels import NativeKernel
-from ..model.names import CATEGORIES, LAYOUTS, OPERANDS, STRIDED
+from ..model.names import OPERANDS
 from ..model.operators import Backend, Formula, Primitive, Program, Rule, ScalarType
-from ..model.source import Located, Place
+from ..model.source import Located
 from ..parse.formula import parse_formula, place_of
-from ..read.entries import read_text, read_yaml
-from ..read.fields import check_keys, known_word, known_words, length_of_scalar, require_keys, words
-from ..read.functions import ABSOLUTE, FunctionIndex
+from ..read.fields import check_keys, known_word, known_words, require_keys, words
+from ..read.functions import FunctionIndex
 from ..read.keys import Key
 from ..read.libraries import Library
+from ..read.tables import open_table, table_rows
+from .backends import library_backends, load_backends
 from .native_kernels import NATIVE_KERNEL_KEYS, load_native_kernels
 from .onnx_language import onnx_form
 from .programs import load_programs
+from .scalar_types import load_scalar_types
 
 TABLES = ("scalar_types.yaml", "backends.yaml", "tags.yaml", "primitives.yaml", "native_kernels.yaml")
 
-_SCALAR_TYPE_KEYS = {
-    key.name: key
-    for key in (
-        Key("name", ("str",), "PyTorch's name of the type: Float"),
-        Key("dtype", ("str",), "the name that users write: float32"),
-        Key("aliases", ("str", "list"), "further names that users write"),
-        Key("category", ("str",), "its category"),
-        Key("array", ("str",), "the array dtype"),
-        Key("opmath", ("str",), "the scalar type that it is computed in"),
-        Key("real", ("str",), "the scalar type of its absolute value"),
-        Key("signed", ("bool",), "whether it has negative numbers"),
-        Key("promotes_to", ("str", "list"), "its immediate superiors in the promotion lattice"),
-    )
-}
-_BACKEND_KEYS = {
-    key.name: key
-    for key in (
-        Key("name", ("str",), "the dispatch key: CPU"),
-        Key("device", ("str",), "the device type: cpu"),
-        Key("library", ("str",), "the module that allocates, casts and copies"),
-        Key("namespace", ("str",), "the module that is xp in expressions"),
-        Key("kernels", ("str", "list"), "packages of kernel functions; -name leaves one out"),
-        Key("group", ("bool", "str"), "true for a group, which no device has; the group of a member"),
-        Key("extra", ("str",), "the extra by which its array library is installed"),
-        Key("layouts", ("str", "list"), "the layouts of its tensors, where these are not strided"),
-        Key("scalar_types", ("str", "list"), "the scalar types it has, or all"),
-        Key("capabilities", ("map",), "facts that templates ask for"),
-    )
-}
 _TAG_KEYS = {
     key.name: key
     for key in (
@@ -126,13 +99,13 @@ def load_tables(
 
     ``lowered`` are the native kernels that need not be lowered to see whether they can be.
     """
-    scalar_types = _scalar_types(directory, report)
-    backends = _backends(directory, scalar_types, native, report)
+    scalar_types = load_scalar_types(directory, report)
+    backends = load_backends(directory, scalar_types, native, report)
     if library is not None:
         backends = library_backends(library, backends, scalar_types, native, report)
     tags: dict[str, str] = {}
     listed: list[tuple[str, Located]] = []
-    for fields, _ in _rows(directory, "tags.yaml", _TAG_KEYS, ("tag", "desc"), report):
+    for fields, _ in table_rows(directory, "tags.yaml", _TAG_KEYS, ("tag", "desc"), report):
         tags[fields["tag"].value] = " ".join(fields["desc"].value.split())
         if "excludes" in fields:
             listed.append((fields["tag"].value, fields["excludes"]))
@@ -149,25 +122,16 @@ def _native_kernels(
 ) -> dict[str, NativeKernel]:
     """Those of native_kernels.yaml, where there is one."""
     name, keys = "native_kernels.yaml", NATIVE_KERNEL_KEYS
-    rows = _rows(directory, name, keys, ("kernel", "body"), report) if (directory / name).exists() else []
+    rows = (
+        table_rows(directory, name, keys, ("kernel", "body"), report) if (directory / name).exists() else []
+    )
     return load_native_kernels(rows, programs, report, lowered)
-
-
-def _open(directory: Path, name: str, report: Report, display: str = "") -> Located | None:
-    """A table's file; a missing one is reported."""
-    display = f"{display or directory.name}/{name}"
-    path = directory / name
-    if path.exists():
-        text = read_text(path, display, report)
-        return None if text is None else read_yaml(text, display, report)
-    report.error(Place(display, 1, 1), "this file is missing")
-    return None
 
 
 def _primitives(
     directory: Path, scalar_types: Mapping[str, ScalarType], symbolics: FunctionIndex, report: Report
 ) -> Primitives:
-    root = _open(directory, "primitives.yaml", report)
+    root = open_table(directory, "primitives.yaml", report)
     if root is None or not isinstance(root.value, dict):
         return Primitives({}, frozenset(), frozenset())
     fields = check_keys(root.value, _PRIMITIVE_KEYS, "primitives.yaml", report)
@@ -248,235 +212,3 @@ def _check_operands(formula: Formula | None, count: int, report: Report) -> None
     for node in walk(formula.tree):
         if isinstance(node, Name) and id(node) not in called:
             known_word(node.id, place_of(formula, node), known, "operand", report)
-
-
-def _rows(
-    directory: Path,
-    name: str,
-    keys: Mapping[str, Key],
-    required: Sequence[str],
-    report: Report,
-    display: str = "",
-) -> list[tuple[dict[str, Located], Place]]:
-    """The entries of a table that have all required keys; the first of these is unique."""
-    root = _open(directory, name, report, display)
-    if root is None or not isinstance(root.value, tuple):
-        if root is not None:
-            report.error(
-                root.place, "a declaration file is a list of entries", expected='"- " before each entry'
-            )
-        return []
-    rows: dict[str, tuple[dict[str, Located], Place]] = {}
-    for item in root.value:
-        if not isinstance(item.value, dict):
-            report.error(item.place, "an entry is a mapping of keys to values", expected="key: value lines")
-            continue
-        fields = check_keys(item.value, keys, f"an entry of {name}", report)
-        require_keys(item.value, required, keys, item.place, report)
-        if any(key not in fields for key in required):
-            continue
-        identity = fields[required[0]]
-        if identity.value in rows:
-            first = rows[identity.value][0][required[0]].place
-            report.error(
-                identity.place,
-                f'"{identity.value}" is listed twice',
-                length=len(identity.value),
-                related=((first, "it was first listed here"),),
-            )
-            continue
-        rows[identity.value] = (fields, item.place)
-    return list(rows.values())
-
-
-def _scalar_types(directory: Path, report: Report) -> dict[str, ScalarType]:
-    rows = _rows(
-        directory,
-        "scalar_types.yaml",
-        _SCALAR_TYPE_KEYS,
-        ("name", "dtype", "category", "promotes_to"),
-        report,
-    )
-    names = [fields["name"].value for fields, _ in rows]
-    result: dict[str, ScalarType] = {}
-    for fields, _ in rows:
-        name, dtype = fields["name"].value, fields["dtype"].value
-        known_word(fields["category"].value, fields["category"].place, CATEGORIES, "category", report)
-        superiors = words(fields["promotes_to"], report)
-        for key in ("opmath", "real"):
-            if key in fields:
-                superiors_of = fields[key]
-                known_word(superiors_of.value, superiors_of.place, names, "scalar type", report)
-        for word, place in superiors:
-            known_word(word, place, names, "scalar type", report)
-        result[name] = ScalarType(
-            name=name,
-            dtype=dtype,
-            aliases=tuple(word for word, _ in words(fields["aliases"], report))
-            if "aliases" in fields
-            else (),
-            category=fields["category"].value,
-            array=fields["array"].value if "array" in fields else dtype,
-            opmath=fields["opmath"].value if "opmath" in fields else name,
-            real=fields["real"].value if "real" in fields else name,
-            promotes_to=tuple(word for word, _ in superiors),
-            signed=fields["signed"].value if "signed" in fields else True,
-        )
-    return result
-
-
-def _backends(
-    directory: Path, scalar_types: Mapping[str, ScalarType], native: FunctionIndex, report: Report
-) -> dict[str, Backend]:
-    result: dict[str, Backend] = {}
-    for fields in _backend_rows(directory, report, needs_kernels=True):
-        kernels = _modules(fields["kernels"], native, report) if "kernels" in fields else ()
-        made = _backend(fields, kernels, scalar_types, result, report)
-        result[made.name] = made
-    return result
-
-
-_BACKEND_MUST = ("name", "device", "library", "namespace")
-
-
-def _backend_rows(
-    directory: Path, report: Report, display: str = "", needs_kernels: bool = False
-) -> list[dict[str, Located]]:
-    """The entries of backends.yaml that have the keys which their kind needs."""
-    rows = _rows(directory, "backends.yaml", _BACKEND_KEYS, ("name",), report, display)
-    found = []
-    for fields, place in rows:
-        needed = _BACKEND_MUST + (("kernels",) if needs_kernels else ())
-        if "group" in fields:
-            needed = ("name", "kernels") if fields["group"].value is True else ("name", "device", "library")
-        require_keys(fields, needed, _BACKEND_KEYS, place, report)
-        if all(key in fields for key in needed):
-            found.append(fields)
-    return found
-
-
-def _backend(
-    fields: Mapping[str, Located],
-    kernels: tuple[str, ...],
-    scalar_types: Mapping[str, ScalarType],
-    known: Mapping[str, Backend],
-    report: Report,
-) -> Backend:
-    group = _group(fields.get("group"), known, report)
-    types = tuple(scalar_types) if group is None else group.scalar_types
-    if "scalar_types" in fields and fields["scalar_types"].value != "all":
-        types = known_words(fields["scalar_types"], scalar_types, "scalar type", report)
-    for key in ("device", "library", "namespace"):
-        if key in fields:
-            _module(fields[key], key, report)
-    layouts: tuple[str, ...] = (STRIDED,)
-    if "layouts" in fields:
-        layouts = known_words(fields["layouts"], LAYOUTS, "layout", report)
-    own = _plain(fields["capabilities"]) if "capabilities" in fields else {}
-    text = {key: str(fields[key].value) if key in fields else "" for key in _BACKEND_TEXTS}
-    return Backend(
-        **text,
-        kernels=kernels if group is None else (*group.kernels, *kernels),
-        scalar_types=types,
-        capabilities=own if group is None else {**group.capabilities, **own},
-        layouts=layouts,
-        group="" if group is None else group.name,
-        is_group="group" in fields and fields["group"].value is True,
-    )
-
-
-_BACKEND_TEXTS = ("name", "device", "library", "namespace", "extra")
-
-
-def _group(located: Located | None, known: Mapping[str, Backend], report: Report) -> Backend | None:
-    """The group of a member, which stands before it; an unknown one is reported."""
-    if located is None or located.value is True:
-        return None
-    groups = [b.name for b in known.values() if b.is_group]
-    if not known_word(str(located.value), located.place, groups, "group of backends", report):
-        return None
-    return known[str(located.value)]
-
-
-def library_backends(
-    library: Library,
-    known: Mapping[str, Backend],
-    scalar_types: Mapping[str, ScalarType],
-    native: FunctionIndex,
-    report: Report,
-) -> dict[str, Backend]:
-    """The backends of tengen, with a library's kernels, and those that the library declares."""
-    result = dict(known)
-    directory = library.declarations
-    rows = []
-    if (directory / "backends.yaml").is_file():
-        rows = _backend_rows(directory, report, library.display)
-    for fields in rows:
-        made = _backend(fields, (), scalar_types, result, report)
-        for other in result.values():
-            for key, value in (("name", other.name), ("device", other.device)):
-                if value and key in fields and fields[key].value == value:
-                    report.error(
-                        fields[key].place,
-                        f'the {key} "{value}" is that of the backend {other.name}',
-                        length=len(value),
-                        expected=f"a {key} that no other backend has",
-                    )
-        result.setdefault(made.name, replace(made, library_of=library.name))
-    inside = f"{ABSOLUTE}{library.package}.native"
-    own = [m for m in native.modules if m == inside or m.startswith(f"{inside}.")]
-    special = {f"{inside}.{name.lower()}": name for name in result}  # kernels of one backend alone
-    for name, backend in result.items():
-        # What is for no backend alone is NumPy's: a group's kernels are given a namespace.
-        meant = (name, backend.group) if backend.runs_generically else (None, name)
-        modules = [m for m in own if _special(m, special) in meant]
-        result[name] = replace(backend, kernels=(*backend.kernels, *modules))
-    return result
-
-
-def _special(module: str, packages: Mapping[str, str]) -> str | None:
-    """The backend whose kernels a module is for, where it is for one alone."""
-    return next((b for p, b in packages.items() if module == p or module.startswith(f"{p}.")), None)
-
-
-def _module(located: Located, key: str, report: Report) -> None:
-    """A device is a word, a namespace is a module, a library is one or an object in one."""
-    value = located.value.replace(":", ".", 1) if key == "library" else located.value
-    parts = value.split(".") if key != "device" else [value]
-    if not all(part.isidentifier() for part in parts):
-        expected = "a word, as cpu" if key == "device" else "a module, as tengen.native.cpu"
-        report.error(
-            located.place,
-            f'"{located.value}" is no {key}',
-            length=length_of_scalar(located),
-            expected=expected,
-        )
-
-
-def _modules(located: Located, native: FunctionIndex, report: Report) -> tuple[str, ...]:
-    """The modules below runtime/native that ``[native, -native.meta]`` means."""
-    chosen: set[str] = set()
-    for word, place in words(located, report):
-        package = word.removeprefix("-").removeprefix("native").removeprefix(".")
-        inner = [m for m in native.modules if not m.startswith(ABSOLUTE)]
-        under = {m for m in inner if not package or m == package or m.startswith(package + ".")}
-        if not under and not word.startswith("-"):
-            known = ["native", *(f"native.{m}" for m in native.modules if m)]
-            known_word(word, place, known, "package of kernels", report)
-        chosen = chosen - under if word.startswith("-") else chosen | under
-    return tuple(sorted(chosen - {""}))
-
-
-def _plain(located: Located) -> dict[str, object]:
-    """A mapping without its places."""
-
-    def strip(value: object) -> object:
-        if isinstance(value, Located):
-            return strip(value.value)
-        if isinstance(value, tuple):
-            return tuple(strip(item) for item in value)
-        if isinstance(value, dict):
-            return {key: strip(item) for key, item in value.items()}
-        return value
-
-    return {key: strip(item) for key, item in located.value.items()}

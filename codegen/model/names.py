@@ -43,6 +43,12 @@ NUMPY_NAMES: dict[str, tuple[str, ...]] = {
     "other": ("x2",),
 }
 
+#: NumPy's dtypes of numbers, by the names that do not depend on the machine.
+NUMPY_DTYPES = (
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32",
+    "float64", "complex64", "complex128",
+)  # fmt: skip
+
 #: The categories of scalar types, and what the classes of their Types are called.
 CATEGORIES = {
     "bool": "Bool",
