@@ -11,7 +11,7 @@ from ..model.diagnostics import Report, one_of
 from ..model.names import LAYOUTS, STRIDED
 from ..model.operators import Backend, ScalarType
 from ..model.source import Located, Place
-from ..read.fields import known_word, known_words, length_of_scalar, require_keys, words
+from ..read.fields import is_word, known_word, known_words, length_of_scalar, require_keys, words
 from ..read.functions import ABSOLUTE, FunctionIndex
 from ..read.keys import Key
 from ..read.libraries import Library
@@ -176,7 +176,7 @@ def _check_name(located: Located, key: str, expected: str, homes: Homes, report:
         good = _EXTRA.fullmatch(value) is not None
     else:
         parts = value.replace(":", ".", 1) if key == "library" else value
-        good = all(part.isidentifier() for part in (parts.split(".") if key in _MUST[2:] else [parts]))
+        good = all(is_word(part) for part in (parts.split(".") if key in _MUST[2:] else [parts]))
     if not good:
         length = length_of_scalar(located)
         report.error(located.place, f'"{value}" is no {key}', length=length, expected=expected)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ..model.diagnostics import Report, suggestion
 from ..model.operators import Backend
 from ..model.source import Located
-from ..read.fields import check_keys, known_word, length_of_scalar
+from ..read.fields import check_keys, is_word, known_word, length_of_scalar
 from ..read.functions import FunctionIndex
 from ..read.keys import Key
 
@@ -86,7 +86,7 @@ def _check_kernel(
 
 
 def _is_object(text: str) -> bool:
-    return "." in text and all(part.isidentifier() for part in text.split("."))
+    return "." in text and all(is_word(part) for part in text.split("."))
 
 
 def _complain(located: Located, message: str, expected: str, report: Report, help: str = "") -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -43,7 +44,8 @@ def collect(
         )
         declared = [*declared, *(_of_library(item, library.name) for item in own)]
         entries, kernels = [*entries, *own_others["derivatives"]], own_others[KERNELS]
-    return Collected(_unique(declared, report), entries, kernels, others[MODULES])
+    words = {word: s.name for s in tables.scalar_types.values() for word in (s.dtype, *s.aliases)}
+    return Collected(_unique(declared, words, report), entries, kernels, others[MODULES])
 
 
 def _of_library(item: Declared, library: str) -> Declared:
@@ -90,14 +92,23 @@ def _known_file(path: Path, display: str, report: Report) -> None:
     )
 
 
-def _unique(declared: list[Declared], report: Report) -> dict[OperatorName, Declared]:
-    """The operators by name; one that is listed twice, or whose method's name is taken, is reported."""
+def _unique(
+    declared: list[Declared], words: Mapping[str, str], report: Report
+) -> dict[OperatorName, Declared]:
+    """The operators by name; one that is listed twice, or whose method's name is taken, is reported.
+
+    ``words`` are the names of scalar types that users write, and the types.
+    """
     result: dict[OperatorName, Declared] = {}
     methods: dict[str, OperatorName] = {}
     functions: dict[str, Place] = {}  # of tengen, which come before a library's
     for item in declared:
         name = item.schema.name
         place = item.source.place if item.source is not None else item.place
+        if name.function in words:
+            message = f'"{name.function}" is the scalar type {words[name.function]}'
+            report.error(place, message, length=len(name.function), expected="another name")
+            continue
         if not name.namespace:
             functions.setdefault(name.function, place)
         elif name.function in functions:

@@ -209,15 +209,18 @@ class _Nn:
         dispatch = dict(given.value) if given is not None else {}
         written = {name.strip() for key in dispatch for name in key.split(",")}
         name = f"{self.cname.value}_{suffix}"
+        named = False
         for backend in self.tables.backends.values():
             if backend.runs_generically:  # it has the kernels of arrays in its own way
                 continue
             modules = frozenset(backend.kernels)
             for candidate in (f"{backend.device}_{name}", name):
-                if backend.name not in written and self.native.find(candidate, modules):
-                    dispatch[backend.name] = Located(candidate, self.cname.place, self.cname.key)
+                if self.native.find(candidate, modules):
+                    named = True
+                    if backend.name not in written:
+                        dispatch[backend.name] = Located(candidate, self.cname.place, self.cname.key)
                     break
-        if not dispatch:
+        if not named:
             self.report.error(
                 self.cname.place,
                 f'no backend has a kernel "{name}"',

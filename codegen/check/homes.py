@@ -7,10 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..model.diagnostics import Report, suggestion
+from ..model.diagnostics import Report, is_slip, suggestion
 from ..model.source import Located
 from ..read.fields import length_of_scalar
 from ..read.functions import module_of
+
+#: The library whose arrays the CPU computes with.
+_ARRAYS = "numpy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +27,7 @@ class Homes:
         module, colon, name = str(located.value).partition(":")
         package = next((p for p in self.folders if module == p or module.startswith(f"{p}.")), None)
         if package is None:
+            self._check_foreign(located, module.partition(".")[0], report)
             return
         path = _file(self.folders[package], module.removeprefix(package).lstrip("."))
         if path is None:
@@ -42,6 +46,18 @@ class Homes:
                 length=len(name) if located.key else length_of_scalar(located),
                 expected=f"a name that {path.name} defines",
                 help=suggestion(name, names),
+            )
+
+    def _check_foreign(self, located: Located, package: str, report: Report) -> None:
+        """Another library need not be installed here: refused is what is one slip away from a known name."""
+        meant = next((known for known in (*self.folders, _ARRAYS) if is_slip(package, known)), None)
+        if meant is not None and package != meant:
+            report.error(
+                located.place,
+                f'there is no package "{package}"',
+                length=len(package),
+                expected=f"a module of {', '.join(self.folders)}, or of another library",
+                help=f'did you mean "{meant}"?',
             )
 
 

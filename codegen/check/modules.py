@@ -12,15 +12,17 @@ from ..ir.reader import read_expression
 from ..ir.writer import write
 from ..model.annotations import annotation, default, users_name
 from ..model.diagnostics import Report, suggestion
-from ..model.modules import ModuleClass, Parameter, Signature
+from ..model.modules import LOSSES, ModuleClass, Parameter, Signature
 from ..model.schema import Argument
 from ..model.source import Entry, Located, Place
 from ..parse.formula import parse_formula
-from ..read.fields import check_keys, kind_of, require_keys, words
+from ..read.fields import check_keys, kind_of, length_of_scalar, require_keys, words
 from ..read.functions import FunctionIndex
 from ..read.keys import MODULE_KEYS
+from ..read.module_homes import module_homes
 from ..read.signatures import Functional, functional_of, parse_parameters
 from .expand import Declared
+from .module_classes import check_class
 
 #: The module that has a class where nothing else is said.
 _HOME = "activation"
@@ -30,7 +32,7 @@ _BUILTINS = frozenset({"float", "int", "tuple", "len", "isinstance", "type"})
 _OLDER = ("size_average", "reduce")
 #: The lines of names that annotations of schemas have.
 _TYPES = {"Number": "from tengen.dispatch.arguments import Number"}
-_WORD = re.compile(r"[A-Za-z_]\w*\Z")
+_CALL = re.compile(r"\s*[A-Za-z_]\w*\(.*\)\s*", re.S)
 
 
 def check_modules(
@@ -39,17 +41,27 @@ def check_modules(
     """The classes, sorted by name; mistakes are reported."""
     functional = functional_of(runtime)
     helpers = FunctionIndex(runtime / "nn" / "modules", "arguments.py")
+    homes = module_homes(runtime)
     found: dict[str, ModuleClass] = {}
-    for signature, fields, place in [
+    places: dict[str, Place] = {}
+    every = [
         *_of_operators(declared, functional, report),
         *_of_entries(entries, declared, functional, report),
-    ]:
+    ]
+    for signature, fields, place in every:
+        name = str(fields["name"].value)
+        if name in places:
+            first = ((places[name], "it is first declared here"),)
+            message = f'the module "{name}" is declared twice'
+            report.error(place, message, length=len(name), related=first)
+            continue
+        places[name] = place
         made = _Maker(signature, fields, place, helpers, report).made()
-        if made is not None and made.name in found:
-            first = ((found[made.name].place, "it is first declared here"),)
-            report.error(place, f'the module "{made.name}" is declared twice', related=first)
-        elif made is not None:
-            found[made.name] = made
+        if made is not None:
+            found[name] = made
+    given = {str(fields["name"].value): fields for _, fields, _ in reversed(every)}
+    for name, made in found.items():
+        check_class(made, given[name], found, places, homes, report)
     return tuple(found[name] for name in sorted(found))
 
 
@@ -155,14 +167,17 @@ class _Maker:
         inputs = {p.name for p in forward}
         checks = tuple(self.expressions("check", own))
         input_checks = tuple(self.expressions("check_input", inputs))
-        made = ModuleClass(
+        passed = () if whole else self.passed(forward, {*attributes, *buffers, *own})
+        if len(self.report.diagnostics) != before:
+            return None
+        return ModuleClass(
             name=str(self.fields["name"].value),
             place=self.place,
             home=str(self.fields["home"].value) if "home" in self.fields else _HOME,
             function=self.function,
             init=init,
             forward=forward,
-            passed=() if whole else self.passed(forward, {*attributes, *buffers, *own}),
+            passed=passed,
             attributes=attributes,
             buffers=buffers,
             base=base,
@@ -174,7 +189,6 @@ class _Maker:
             doc=" ".join(str(self.fields["doc"].value).split()) if "doc" in self.fields else "",
             helpers=self.used([*attributes.values(), *checks, *input_checks]),
         )
-        return made if len(self.report.diagnostics) == before else None
 
     def text(self, key: str) -> str:
         return str(self.fields[key].value) if key in self.fields else ""
@@ -239,7 +253,7 @@ class _Maker:
 
     def attributes(self, init: Iterable[Parameter], base: str) -> dict[str, str]:
         """What the instance keeps: its arguments, some of them as an expression makes them."""
-        set_by_base = {"_Loss": {"reduction"}, "_WeightedLoss": {"reduction", "weight"}}.get(base, set())
+        set_by_base = LOSSES.get(base, frozenset())
         kept_elsewhere = {*_OLDER, *set_by_base, *(word for word, _ in self.words("buffers"))}
         own = [p.name for p in init]
         written = dict(self.fields["attributes"].value) if "attributes" in self.fields else {}
@@ -265,6 +279,8 @@ class _Maker:
             elif p.name in attributes and p.name not in _OLDER:
                 value = f"self.{p.name}"
             else:
+                if p.default is None:
+                    self.missing(p)
                 by_name = True
                 continue
             by_name = by_name or p.keyword
@@ -275,6 +291,15 @@ class _Maker:
                 self.unknown(name, located.key or located.place, arguments)
         return tuple(parts)
 
+    def missing(self, p: Parameter) -> None:
+        """Reports an argument that the function would be called without."""
+        self.report.error(
+            self.place,
+            f'{self.function.called} is not given "{p.name}", which it needs',
+            length=len(str(self.fields["name"].value)),
+            expected=f"{p.name} among the arguments of init or forward, or in given",
+        )
+
     def shown(self, attributes: Mapping[str, str], base: str, whole: bool) -> str | None:
         """The text of ``extra_repr``: each argument by its name, ``inplace`` where it is so."""
         if "repr" in self.fields:
@@ -282,7 +307,7 @@ class _Maker:
             if kind_of(located.value) == "list":
                 return ", ".join(_named(word) for word, _ in self.words("repr"))
             return re.sub(r"\{(?=[a-z])", "{self.", str(located.value))
-        if whole or base in ("_Loss", "_WeightedLoss") or not attributes:
+        if whole or base in LOSSES or not attributes:
             return None
         plain = [n for n in attributes if n != "inplace"]
         text = ", ".join(_named(n) for n in plain)
@@ -298,6 +323,10 @@ class _Maker:
             return []
         located = self.fields[key]
         each = located.value if kind_of(located.value) == "list" else (located,)
+        for value in each:
+            if not _CALL.fullmatch(str(value.value)):
+                message, length = f"{key} calls nothing", length_of_scalar(value)
+                self.report.error(value.place, message, length=length, expected="check_probability(p)")
         return [self.checked(value, names) for value in each]
 
     def checked(self, located: Located, names: Iterable[str]) -> str:

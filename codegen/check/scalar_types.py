@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from ..model.diagnostics import Report
+from ..model.diagnostics import Report, one_of
 from ..model.names import APART, CATEGORIES, NUMPY_DTYPES
 from ..model.operators import ScalarType
 from ..model.source import Located, Place
-from ..read.fields import known_word, length_of_scalar, words
+from ..read.fields import check_word, is_word, known_word, length_of_scalar, words
 from ..read.keys import Key
 from ..read.tables import report_twice, table_rows
 
@@ -33,11 +33,17 @@ _KEYS = {
 _OPMATH = {"reduced": "floating", "float8": "floating", "reduced_complex": "complex"}
 _REAL = {"complex": "floating", "reduced_complex": "reduced"}
 _RELATED = {"opmath": _OPMATH, "real": _REAL}
-#: Whether the numbers of a category may be negative; of others some may, and some may not.
-_SIGNED = {"bool": False, "unsigned": False, "floating": True, "reduced": True, "complex": True,
-           "reduced_complex": True}  # fmt: skip
-#: What users write: the kind of number, and its bits.
-_DTYPE = re.compile(r"bool|(?:bfloat|float|uint|int|complex)(?:8|16|32|64|128|256)(?:_[a-z0-9]+)?")
+#: What users write is the kind of number, and its bits: the categories of each kind, and whether numbers
+#: may be negative, where all of them are alike.
+_KINDS: dict[str, tuple[tuple[str, ...], bool | None]] = {
+    "bool": (("bool",), False),
+    "uint": (("integral", "unsigned"), False),
+    "int": (("integral",), True),
+    "bfloat": (("reduced",), True),
+    "float": (("floating", "reduced", "float8"), None),
+    "complex": (("complex", "reduced_complex"), True),
+}
+_DTYPE = re.compile(r"(bool)|(bfloat|float|uint|int|complex)(?:8|16|32|64|128)(?:_[a-z0-9]+)?")
 _ELSEWHERE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 
 _Row = Mapping[str, Located]
@@ -50,7 +56,7 @@ def load_scalar_types(directory: Path, report: Report) -> dict[str, ScalarType]:
         for fields, _ in table_rows(
             directory, "scalar_types.yaml", _KEYS, ("name", "dtype", "category", "promotes_to"), report
         )
-        if _is_word(fields["name"], report)
+        if check_word(fields["name"], "a word, as Float", report)
     }
     before = len(report.diagnostics)
     result = {name: _scalar_type(fields, rows, report) for name, fields in rows.items()}
@@ -64,8 +70,8 @@ def _scalar_type(fields: _Row, rows: Mapping[str, _Row], report: Report) -> Scal
     name, category = fields["name"].value, fields["category"].value
     if known_word(category, fields["category"].place, CATEGORIES, "category", report):
         _check_category(fields, category, rows, report)
-    _check_dtype(fields["dtype"], report)
-    _check_array(fields.get("array", fields["dtype"]), report)
+    if _check_dtype(fields, report) or "array" in fields:
+        _check_array(fields.get("array", fields["dtype"]), report)
     text = {
         key: fields[key].value for key in ("opmath", "real") if key in fields and fields[key].value in rows
     }
@@ -82,23 +88,23 @@ def _scalar_type(fields: _Row, rows: Mapping[str, _Row], report: Report) -> Scal
     )
 
 
-def _is_word(located: Located, report: Report) -> bool:
-    """Whether a name can be one of a class; else it is reported."""
-    if str(located.value).isidentifier():
-        return True
-    message = f'"{located.value}" is no name'
-    report.error(located.place, message, length=length_of_scalar(located), expected="a word, as Float")
-    return False
-
-
-def _check_dtype(located: Located, report: Report) -> None:
-    if not _DTYPE.fullmatch(located.value):
-        report.error(
-            located.place,
-            f'"{located.value}" is no dtype',
-            length=length_of_scalar(located),
-            expected="a kind of number and its bits, as int8, uint16, bfloat16, float8_e5m2, complex64",
-        )
+def _check_dtype(fields: _Row, report: Report) -> bool:
+    """The dtype's name says which kind of number it is, and with it the category and the sign."""
+    located, category = fields["dtype"], fields["category"]
+    found = _DTYPE.fullmatch(located.value)
+    if found is None:
+        expected = "a kind of number and its bits, as int8, uint16, bfloat16, float8_e5m2, complex64"
+        _complain(located, f'"{located.value}" is no dtype', expected, report)
+        return False
+    categories, sign = _KINDS[found[1] or found[2]]
+    if category.value in CATEGORIES and category.value not in categories:
+        message = f"{located.value} is not of the category {category.value}"
+        _complain(category, message, one_of(categories), report)
+    signed = fields["signed"].value if "signed" in fields else True
+    if sign is not None and signed != sign:
+        message = f"{located.value} has {'' if sign else 'no '}negative numbers"
+        _complain(fields.get("signed", located), message, f"signed: {str(sign).lower()}", report)
+    return True
 
 
 def _check_array(located: Located, report: Report) -> None:
@@ -130,14 +136,6 @@ def _check_category(fields: _Row, category: str, rows: Mapping[str, _Row], repor
             if found != wanted:
                 message = f"{located.value} is of the category {found}"
                 _complain(located, message, f"one of the category {wanted}", report)
-    signed = fields["signed"].value if "signed" in fields else True
-    if signed != _SIGNED.get(category, signed):
-        located = fields.get("signed", fields["name"])
-        expected = f"signed: {str(not signed).lower()}"
-        _complain(located, f"{_article(category)} type {_OF_SIGN[not signed]}", expected, report)
-
-
-_OF_SIGN = {True: "has negative numbers", False: "has no negative numbers"}
 
 
 def _article(category: str) -> str:
@@ -149,7 +147,7 @@ def _complain(located: Located, message: str, expected: str, report: Report) -> 
 
 
 def _check_unique(rows: Iterable[_Row], report: Report) -> None:
-    """A dtype has one name for itself, and shares none with another."""
+    """The names that users write are each of one dtype."""
     names: dict[str, Place] = {}
     for fields in rows:
         listed = [(fields["dtype"].value, fields["dtype"])]
@@ -159,7 +157,7 @@ def _check_unique(rows: Iterable[_Row], report: Report) -> None:
         for word, located in listed:
             if word in names:
                 report_twice(located, names[word], report)
-            elif word.isidentifier():
+            elif is_word(word):
                 names[word] = located.place
             elif located is not fields["dtype"]:
                 _complain(located, f'"{word}" is no name', "a word, as half", report)

@@ -14,7 +14,7 @@ from ..model.names import OPERANDS
 from ..model.operators import Backend, Formula, Primitive, Program, Rule, ScalarType
 from ..model.source import Located
 from ..parse.formula import parse_formula, place_of
-from ..read.fields import check_keys, known_word, known_words, require_keys, words
+from ..read.fields import check_keys, check_word, known_word, known_words, require_keys, words
 from ..read.functions import FunctionIndex
 from ..read.keys import Key
 from ..read.libraries import Library
@@ -106,6 +106,7 @@ def load_tables(
     tags: dict[str, str] = {}
     listed: list[tuple[str, Located]] = []
     for fields, _ in table_rows(directory, "tags.yaml", _TAG_KEYS, ("tag", "desc"), report):
+        check_word(fields["tag"], "a word, as pointwise", report)
         tags[fields["tag"].value] = " ".join(fields["desc"].value.split())
         if "excludes" in fields:
             listed.append((fields["tag"].value, fields["excludes"]))

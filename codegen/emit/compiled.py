@@ -105,8 +105,8 @@ def _error(text: str) -> tuple[int, str] | None:
 
 
 def _places(declared: Declarations) -> dict[str, Place]:
-    """Where operators are declared, by whatever generated definitions show of them."""
-    found: dict[str, Place] = {}
+    """Where operators and classes are declared, by whatever generated definitions show of them."""
+    found = {each.name: each.place for each in declared.modules}
     for operator in declared.operators:
         for name in (operator.name, *operator.autogen):
             for shown in (str(operator.schema), name.method, name.function):

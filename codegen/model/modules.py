@@ -7,6 +7,12 @@ from dataclasses import dataclass, field
 
 from .source import Place
 
+#: The bases of losses, which are written by hand, and the attributes that they keep.
+LOSSES: Mapping[str, frozenset[str]] = {
+    "_Loss": frozenset({"reduction"}),
+    "_WeightedLoss": frozenset({"reduction", "weight"}),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Parameter:

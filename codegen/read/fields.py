@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 from collections.abc import Iterable, Mapping
 
 from ..model.diagnostics import Report, one_of, suggestion
@@ -76,6 +77,20 @@ def require_keys(
         if key not in fields and not suggestion(key, unknown):
             expected = f"{key}: {keys[key].meaning}"
             report.error(place, f'the key "{key}" is missing', expected=expected)
+
+
+def is_word(text: str) -> bool:
+    """Whether Python takes it for a name."""
+    return text.isidentifier() and not keyword.iskeyword(text)
+
+
+def check_word(located: Located, expected: str, report: Report) -> bool:
+    """Whether a value can be a name in Python; reported if not."""
+    if is_word(str(located.value)):
+        return True
+    message = f'"{located.value}" is no name'
+    report.error(located.place, message, length=length_of_scalar(located), expected=expected)
+    return False
 
 
 def _article(kind: str) -> str:

@@ -1,0 +1,9 @@
+"""A module that takes generated classes. Never imported."""
+
+from tengen.generated.activation_modules import *
+from tengen.generated.activation_modules import __all__ as _generated, _ThresholdNd as _ThresholdNd
+
+__all__ = [*_generated]
+
+
+class PReLU: ...

@@ -1,0 +1,4 @@
+"""A module without generated classes. Never imported."""
+
+
+class Linear: ...
