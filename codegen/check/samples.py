@@ -7,6 +7,7 @@ that shape, or a helper makes a special one.
 from __future__ import annotations
 
 import builtins
+import math
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
@@ -40,7 +41,7 @@ _EXCEPTIONS = frozenset(
 )
 _ERRORS = _EXCEPTIONS | {"LinAlgError"}
 _NUMBER = r"[-+]?(?:inf|[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?)"
-_INTERVAL = re.compile(rf"[\[(]\s*{_NUMBER}\s*,\s*{_NUMBER}\s*[\])]\Z")
+_INTERVAL = re.compile(rf"[\[(]\s*({_NUMBER})\s*,\s*({_NUMBER})\s*[\])]\Z")
 # In which an operator may differ from PyTorch's, beside dtypes.
 ASPECTS = (
     "schema", "promotion", "nonfinite", "complex_nonfinite", "overflow",
@@ -262,7 +263,8 @@ class SampleChecker:
         for name, value in located.value.items() if located is not None else ():
             known_word(name, value.key or value.place, tensors, "Tensor argument", self.report)
             text = value.value
-            if not isinstance(text, str) or not _INTERVAL.match(text):
+            ends = _INTERVAL.match(text) if isinstance(text, str) else None
+            if ends is None:
                 self.report.error(
                     value.place,
                     "a domain is an interval",
@@ -270,6 +272,10 @@ class SampleChecker:
                     expected='"(0, inf)" or "[-1, 1]" in quotes: ( ) without the end, [ ] with it',
                 )
                 continue
+            if not _has_numbers(text, float(ends[1]), float(ends[2])):
+                message = f"no number is in the domain {text}"
+                expected = "the lower end first"
+                self.report.error(value.place, message, length=length_of_scalar(value), expected=expected)
             result[name] = text
         return result
 
@@ -381,3 +387,9 @@ def _example(kind: Type) -> str:
     if isinstance(kind, ListType):
         return f"a list or tuple, each element {_example(kind.element)}"
     return examples.get(kind.name, f"a {kind}")
+
+
+def _has_numbers(interval: str, lower: float, upper: float) -> bool:
+    """Whether an interval with these ends is not empty: of one number, if that is in it."""
+    closed = interval.startswith("[") and interval.endswith("]")
+    return lower < upper or (lower == upper and closed and math.isfinite(lower))

@@ -140,6 +140,16 @@ class Locator:
                     related += self._kernel(operator, "").related
         return Spot(spot.place, spot.length, tuple(related))
 
+    def primitive(self, name: str, operand: int | None, named: str) -> Spot:
+        """The derivative of a primitive by an operand, or an operator in its ONNX form."""
+        row = self.declared.primitives[name]
+        formula = None if operand is None or row.derivative is None else row.derivative[operand]
+        if formula is not None:
+            return whole(formula)
+        assert row.onnx is not None
+        source = row.onnx.formula.source
+        return Spot(source.at(max(str(source.value).find(f"onnx.{named}"), 0)), len(f"onnx.{named}"))
+
     # -- keys ----------------------------------------------------------------------------------
 
     def field(self, operator: Operator, *keys: str) -> Located | None:

@@ -3,7 +3,8 @@
 The code is generated into a scratch folder, and a process of its own runs there what each operator declares:
 its samples in all its dtypes against its reference; its gradient, tangent and their derivatives against
 differences; Meta against CPU; in-place and out variants against the functional operator; vmap against a
-loop; the ONNX symbolic in onnxruntime, where that is installed; views, layouts, and the declared errors.
+loop; the ONNX symbolic in onnxruntime, where that is installed; views, layouts, and the declared errors. Of
+tengen itself also the table of primitives: their derivatives against differences, and their ONNX forms.
 
 A failure is shown at the formula, kernel or key that is wrong, as mistakes of the generator are, with the
 call, both values around the largest error, and a line of Python that shows it again:
@@ -59,6 +60,8 @@ Key = tuple[Place, ...]  # of a cause: where it is
 _A_PROCESS = 4
 _LAST_LINES = 12  # of what a process has printed
 _FEW = 12  # names that are listed
+#: What the processes are asked of beside operators.
+PRIMITIVES = "primitives.yaml"
 _A_FEW = 3  # operators without a reference that are shown one by one
 
 
@@ -104,7 +107,10 @@ def run(options: argparse.Namespace) -> int:
     report.locator.read(names)  # what is no Python is told before it is run in vain
     with tempfile.TemporaryDirectory(prefix="tengen-verify-") as scratch:
         regenerate(workspace, declared, Path(scratch))
-        answers = verify(names, workspace, Path(scratch), options.jobs)
+        tables = [PRIMITIVES] if workspace.library is None else []
+        answers = verify([*tables, *names], workspace, Path(scratch), options.jobs)
+    if tables:
+        report.primitives(answers.pop(0))
     for answer in answers:
         report.add(answer)
     return report.print(answers, time.monotonic() - began, options)
@@ -414,6 +420,20 @@ class Report:
             self.note((spot.place,), name, Found(diagnostic, trace, (name, "internal")), ())
         for failure in answer.get("failures", ()):
             self.failure(answer["operator"], failure)
+
+    def primitives(self, answer: Answer) -> None:
+        """Note what is wrong in the table of primitives."""
+        if "internal" in answer:
+            raise CommandError(f"{PRIMITIVES} could not be checked: {answer['internal']}")
+        for each in answer["mistakes"]:
+            spot = self.locator.primitive(each["primitive"], each["operand"], each["got"])
+            lines = [f"  formula:    {each['got']}", f"  difference: {each['expected']}"]
+            found = Found(
+                Diagnostic(spot.place, each["message"], spot.length),
+                lines if each["expected"] else [],
+                (each["primitive"], PRIMITIVES),
+            )
+            self.note((spot.place,), each["primitive"], found, ())
 
     def failure(self, checked: str, failure: Answer) -> None:
         """Note a failure that the check of an operator found; what is at fault may be of another one."""

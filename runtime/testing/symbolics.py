@@ -103,6 +103,7 @@ def _run(model: Any, values: list[Any]) -> list[Any] | None:
         session = ort.InferenceSession(model.SerializeToString(), options)
     except Exception as error:
         if any(word in str(error) for word in NOT_ITS):
+            check_known(model)
             return None
         raise
     tensors = [leaf for leaf in tree_leaves(tuple(values)) if isinstance(leaf, tengen.Tensor)]
@@ -115,6 +116,15 @@ def _run(model: Any, values: list[Any]) -> list[Any] | None:
             return None
         raise
     return found
+
+
+def check_known(model: Any) -> None:
+    """Mismatch where a model is written with what is no operator of ONNX, which no runtime would compute."""
+    import onnx
+
+    for node in model.graph.node:
+        if not node.domain and not onnx.defs.has(node.op_type):
+            raise Mismatch(f'ONNX has no operator "{node.op_type}"')
 
 
 #: ONNX's operators that look for the greatest or the least, with what is written as one of them.

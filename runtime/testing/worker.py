@@ -2,7 +2,8 @@
 
 ``python -m tengen.testing.worker FILE REFERENCES [PACKAGE]`` loads what is declared from a file that the
 command has written, and the functions of references from a folder; it imports the package of a library. Then
-it says that it is ready, and answers each line of its input, the full name of an operator, by a line of JSON.
+it says that it is ready, and answers each line of its input, the full name of an operator, by a line of JSON;
+the name of a table, ``primitives.yaml``, by what is wrong in that.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import sys
 import traceback
 import warnings
+from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -19,8 +21,12 @@ from . import declared
 from .aspects import aspects
 from .failure import Failure, Part
 from .operators import unchecked
+from .primitives import mistakes
 from .reference import uncompared
 from .verdict import verdict
+
+#: The name of the table, as it is asked about.
+PRIMITIVES = "primitives.yaml"
 
 
 def main(file: str, references: str, package: str = "") -> int:
@@ -44,7 +50,10 @@ def main(file: str, references: str, package: str = "") -> int:
 
 
 def answered(name: str) -> dict[str, Any]:
-    """What was found about an operator."""
+    """What was found about an operator, or in the table of primitives."""
+    if name == PRIMITIVES:
+        rows = declared.declarations().primitives.values()
+        return {"operator": name, "mistakes": [asdict(m) for row in rows for m in mistakes(row)]}
     found = verdict(name)
     return {
         "operator": name,

@@ -315,6 +315,45 @@ def test_the_line_that_is_given_shows_it_again(scratch: Scratch, tengen: Command
     assert shown.returncode == 1 and mutation.message in shown.stdout, shown.stdout
 
 
+#: Operators whose authors did nothing wrong: one has no kernel of Meta's, of the other the generator's own
+#: tangent is not finite where the gradient is.
+INNOCENT = """
+- func: flat_hypot(Tensor self, Tensor other, *, float eps=1e-12) -> Tensor
+  tags: [pointwise]
+  dtypes: floating
+  dispatch: {CPU: "xp.sqrt(self * self + other * other + eps)"}
+  samples: ["[3, 4], [3, 4]"]
+  reference: np.sqrt(self * self + other * other + eps)
+
+- func: here_alone(Tensor self) -> Tensor
+  dtypes: floating
+  dispatch: {CPU: "xp.cumsum(self, axis=None).reshape(self.shape)"}
+  samples: ["[3]"]
+  reference: np.cumsum(self).reshape(self.shape)
+"""
+
+
+def test_the_table_of_primitives_and_those_who_did_nothing(scratch: Scratch, tengen: Command) -> None:
+    """Of primitives derivatives and ONNX's names are verified, though operators may not show them."""
+    folder = scratch.root / "declarations"
+    (folder / "native_functions.innocent.yaml").write_text(INNOCENT, encoding="utf-8")
+    table = folder / "primitives.yaml"
+    text = table.read_text(encoding="utf-8")
+    for old, new in (('["cos(x)"]', '["-cos(x)"]'), ("onnx.Cosh(", "onnx.Coshh(")):
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    table.write_text(text, encoding="utf-8")
+    done = tengen("verify", "flat_hypot", "here_alone")
+    lines = text.split("\n")
+    sine = next(i for i, line in enumerate(lines, 1) if '["-cos(x)"]' in line)
+    at = f"declarations/primitives.yaml:{sine}:{lines[sine - 1].index('-cos') + 1}"
+    assert f"{at}: error: the derivative of sin by x is wrong at x=" in done.stdout, done.stdout
+    expected = 1 + (find_spec("onnx") is not None)
+    assert ('error: ONNX has no operator "Coshh"' in done.stdout) == (expected == 2), done.stdout
+    assert done.stdout.count(": error: ") == expected, done.stdout
+    assert done.returncode == 1
+
+
 def test_unknown_operators_are_told(tengen: Command) -> None:
     done = tengen("verify", "atan3")
     assert done.returncode == 2

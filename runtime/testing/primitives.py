@@ -1,0 +1,77 @@
+"""What primitives.yaml says: derivatives against differences, and whether ONNX has the operators it names.
+
+Operators show little of it: where one has a derivative of its own, that of the primitive is for operators to
+come; and of a model that names what ONNX has not, onnxruntime says the same as of a dtype that it lacks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from tengen.codegen.ir.expressions import Attribute, Name, walk
+from tengen.codegen.ir.writer import write
+from tengen.codegen.model.names import OPERANDS
+from tengen.codegen.model.operators import Primitive
+
+Array = np.ndarray[Any, Any]
+
+#: Where functions are looked at: on both sides of zero and of one, none where branches meet, no two alike.
+POINTS = (-2.9, -1.7, -0.62, -0.31, 0.23, 0.57, 1.3, 2.6)
+#: A difference with this step is off by a third derivative times its square, and by rounding divided by it.
+STEP = 1e-5
+RTOL, ATOL = 1e-5, 1e-7
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """A mistake: of the derivative by an operand, or of the ONNX form in an operator."""
+
+    primitive: str
+    operand: int | None  # None: in the ONNX form
+    message: str
+    got: str = ""
+    expected: str = ""
+
+
+def mistakes(primitive: Primitive) -> Iterator[Wrong]:
+    """What is wrong about a primitive."""
+    for number, formula in enumerate(primitive.derivative or ()):
+        if formula is not None and hasattr(np, primitive.name):
+            yield from _derivative(primitive, number, write(formula.tree))
+    if primitive.onnx is not None and find_spec("onnx") is not None:
+        for name in unknown_operators(primitive.onnx.formula.tree):
+            yield Wrong(primitive.name, None, f'ONNX has no operator "{name}"', got=name)
+
+
+def unknown_operators(tree: Any) -> list[str]:
+    """The operators that an expression of ONNX's names, and that ONNX has not."""
+    import onnx
+
+    named = [n.name for n in walk(tree) if isinstance(n, Attribute) and n.value == Name("onnx")]
+    return [name for name in named if not onnx.defs.has(name)]
+
+
+def _derivative(primitive: Primitive, number: int, text: str) -> Iterator[Wrong]:
+    """Of real operands the formula is what the function's difference is, wherever that is finite."""
+    function = getattr(np, primitive.name)
+    operands = [a.ravel() + k / 16 for k, a in enumerate(np.meshgrid(*[POINTS] * primitive.arguments))]
+    with np.errstate(all="ignore"):
+        ends = []
+        for sign in (1, -1):
+            moved = [a + sign * STEP * (k == number) for k, a in enumerate(operands)]
+            ends.append(np.asarray(function(*moved), np.float64))
+        expected = (ends[0] - ends[1]) / (2 * STEP)
+        names = dict(zip(OPERANDS, operands, strict=False)) | {"result": function(*operands)}
+        scope: dict[str, Any] = {"__builtins__": {}, **vars(np), **names}
+        got = np.broadcast_to(np.asarray(eval(text, scope), np.float64), expected.shape)
+        good = np.isclose(got, expected, RTOL, ATOL) | ~np.isfinite(expected)
+    if not good.all():
+        at = int(np.argmin(good))
+        where = ", ".join(f"{name}={float(a[at]):.4g}" for name, a in zip(OPERANDS, operands, strict=False))
+        message = f"the derivative of {primitive.name} by {OPERANDS[number]} is wrong at {where}"
+        yield Wrong(primitive.name, number, message, f"{float(got[at]):.6g}", f"{float(expected[at]):.6g}")
