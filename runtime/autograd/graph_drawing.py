@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..core.needed_package import needed_package
 from ..core.tensor_base import TensorBase
 from .edge import Edge, gradient_edge
 from .graph import GradientEdge
@@ -54,7 +55,7 @@ def draw(
     try:
         import graphviz
     except ImportError:
-        raise ImportError("draw() needs the package graphviz: pip install tengen[draw]") from None
+        raise needed_package("draw()", "graphviz", "tengen[draw]") from None
     if not isinstance(max_attr_chars, int) or max_attr_chars < 3:
         raise ValueError(f"draw(): max_attr_chars must be an int of at least 3, but got {max_attr_chars!r}")
     given = list(_outputs(outputs))

@@ -172,9 +172,12 @@ def record(
 
 
 def _paths(func: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> list[str]:
-    """What each leaf of the inputs is called: the parameter, and the way from there."""
+    """What each leaf of the inputs is called: the parameter, and the way from there.
+
+    The parameters of a module are those of its ``forward``.
+    """
     try:
-        parameters = list(inspect.signature(func).parameters.values())
+        parameters = list(inspect.signature(getattr(func, "forward", func)).parameters.values())
     except (TypeError, ValueError):
         parameters = []
     names: list[str] = []

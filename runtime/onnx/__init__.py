@@ -1,10 +1,16 @@
-"""Functions as ONNX models: ``tengen.onnx.export``."""
+"""Functions as ONNX models: ``tengen.onnx.export``, which needs the package onnx."""
 
 from .errors import (
     OnnxExporterError as OnnxExporterError,
     UnsupportedOperatorError as UnsupportedOperatorError,
 )
-from .export import export as export
+
+try:
+    from .export import export as export
+except ModuleNotFoundError as error:
+    if (error.name or "").partition(".")[0] != "onnx":
+        raise
+    from .without_onnx import export as export
 
 __all__ = [
     "OnnxExporterError",

@@ -12,12 +12,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from einops._backends import AbstractBackend
-
 from .. import functional
 from ..array_api import concat, expand_dims, stack, tile
+from ..core.needed_package import needed_package
 from ..tensors.creation import from_numpy
 from ..tensors.tensor import Tensor
+
+try:
+    from einops._backends import AbstractBackend
+except ModuleNotFoundError as error:
+    raise needed_package(__name__, "einops") from error
 
 
 class TensorBackend(AbstractBackend):  # type: ignore[misc]

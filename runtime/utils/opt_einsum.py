@@ -12,11 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opt_einsum.backends import dispatch
-
 from ..array_api import permute_dims, tensordot as tensordot
+from ..core.needed_package import needed_package
 from ..functional import einsum as einsum
 from ..tensors.tensor import Tensor
+
+try:
+    from opt_einsum.backends import dispatch
+except ModuleNotFoundError as error:
+    raise needed_package(__name__, "opt_einsum") from error
 
 dispatch._aliases["tengen"] = __name__
 

@@ -15,12 +15,17 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
-import safetensors
 
 from ..core.device import default_device, device as Device
+from ..core.needed_package import needed_package
 from ..core.scalar_type import dtype
 from ..tensors.creation import from_numpy
 from ..tensors.tensor import Tensor
+
+try:
+    import safetensors
+except ModuleNotFoundError as error:
+    raise needed_package(__name__, "safetensors", "tengen[safetensors]") from error
 
 __all__ = ["load", "load_file", "safe_open", "save", "save_file"]
 

@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from ..core.needed_package import needed_package
+from ..tensors.tensor import Tensor
+
 try:
     from tensorboardX import FileWriter as FileWriter, SummaryWriter as _SummaryWriter
-except ImportError as error:
-    raise ImportError(
-        "tengen.utils.tensorboard needs the package tensorboardX: pip install tensorboardX", name=error.name
-    ) from error
-
-from ..tensors.tensor import Tensor
+except ModuleNotFoundError as error:
+    raise needed_package(__name__, "tensorboardX") from error
 
 __all__ = ["FileWriter", "SummaryWriter"]
 

@@ -198,6 +198,30 @@ def test_dynamic_axes(name: str) -> None:
         agree(model, f, tengen.randn(shape))
 
 
+class Masked(tengen.nn.Module):
+    """``forward`` has a tensor that may be left out, and a rest without names."""
+
+    def forward(self, image: Any, mask: Any = None, *others: Any, scale: Any = 1) -> Any:
+        return sum(others, image * scale if mask is None else image * scale + mask)
+
+
+def test_inputs_of_a_module_are_named_as_forward_names_its_parameters() -> None:
+    one = tengen.ones(2)
+
+    def names(model: Any, *args: Any, **keywords: Any) -> list[str]:
+        return [i.name for i in export(model, args, kwargs=keywords).graph.input]
+
+    assert names(Masked(), one) == ["image"]
+    assert names(Masked(), one, scale=one, mask=one) == ["image", "scale", "mask"]
+    assert names(Masked(), one, one, one) == ["image", "mask", "input2"]
+    assert names(tengen.jit.trace(Masked(), (one,)), one) == ["image"]
+    assert names(tengen.nn.Linear(2, 3), one) == ["input"]
+    assert names(tengen.nn.Bilinear(2, 2, 3), one[None], one[None]) == ["input1", "input2"]
+    hooked = tengen.nn.Linear(2, 3)
+    hooked.register_forward_hook(lambda module, args, result: None)
+    assert names(tengen.nn.Sequential(hooked), one) == ["input"]
+
+
 def test_one_name_is_one_size() -> None:
     def f(x: Any, y: Any) -> Any:
         return x @ y
