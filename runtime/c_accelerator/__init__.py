@@ -34,6 +34,9 @@ __all__ = [
 ]
 
 
+#: Why there is no extension, where tengen was installed without a C compiler.
+NOT_BUILT = "the extension was not built"
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -51,7 +54,8 @@ def _load() -> tuple[Any, str]:
     try:
         from . import machine
     except ImportError as error:
-        return None, f"the extension is not here: {error}"
+        built = error.path not in (None, __file__)  # and it cannot be loaded
+        return None, f"the extension cannot be loaded: {error}" if built else NOT_BUILT
     if not hasattr(machine, "sources") or machine.sources != _sources(machine.sources):
         return None, "the extension was built from other sources: install tengen anew"
     return machine, "the extension is here"

@@ -13,8 +13,10 @@ import ctypes
 import json
 import os
 import platform
+import shutil
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib import import_module
@@ -209,8 +211,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def accelerator_report(found: c_accelerator.Status) -> str:
     """Whether small calls are accelerated, and why it is so."""
+    if found.reason == c_accelerator.NOT_BUILT:
+        return f"The accelerator is not used, since it was not built: {how_to_build()}."
     used = "runs generated functions" if found.used else "is not used: Python runs generated functions"
     return f"The accelerator {used} ({found.reason})."
+
+
+def how_to_build() -> str:
+    """What builds the accelerator: installing tengen where there is the C compiler that Python asks for."""
+    asked = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "").split()
+    if not asked:
+        return "install a C compiler, and tengen anew"
+    if shutil.which(asked[0]) is None:
+        return f"there is no C compiler here ({asked[0]}): install one, and tengen anew"
+    return f"install tengen anew, with the C compiler that is here ({asked[0]})"
 
 
 if __name__ == "__main__":

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
 import pytest
 
+from tengen import c_accelerator
 from tengen.native.machine_code.status import Status
 from tengen.utils import native_report
-from tengen.utils.doctor import VARIABLE, Diagnosis, Speed, advice, measure, possible, report
+from tengen.utils.doctor import (
+    VARIABLE,
+    Diagnosis,
+    Speed,
+    accelerator_report,
+    advice,
+    measure,
+    possible,
+    report,
+)
 
 
 def speeds(**gflops: float | None) -> tuple[Speed, ...]:
@@ -86,3 +97,36 @@ def test_the_diagnosis_asks_for_all_kernels(monkeypatch: pytest.MonkeyPatch) -> 
     found = native_report.diagnose()
     assert found.state.kernels and not found.state.failures
     assert bool(found.ratios) == (found.state.used != "numpy")
+
+
+@pytest.mark.parametrize(
+    "asked, expected",
+    [
+        ("no-such-cc -pthread", "there is no C compiler here (no-such-cc): install one, and tengen anew."),
+        (sys.executable, f"install tengen anew, with the C compiler that is here ({sys.executable})."),
+    ],
+)
+def test_without_a_compiler_a_sentence_says_so(
+    asked: str, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CC", asked)
+    said = accelerator_report(c_accelerator.Status(False, c_accelerator.NOT_BUILT))
+    assert said == f"The accelerator is not used, since it was not built: {expected}"
+
+
+def test_an_extension_that_is_not_there_was_not_built() -> None:
+    code = """
+import sys
+
+class Without:
+    def find_spec(self, name, path=None, target=None):
+        if name == "tengen.c_accelerator.machine":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Without())
+from tengen import c_accelerator
+print(c_accelerator.status() == (False, c_accelerator.NOT_BUILT))
+"""
+    environment = {k: v for k, v in os.environ.items() if k != "TENGEN_ACCELERATOR"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert done.stdout == "True\n", done.stderr
