@@ -30,6 +30,8 @@ from tengen.codegen.read.functions import source_of
 from ..model.names import CATEGORIES
 
 _WIDTH = 14
+#: The tag of operators that are no function or method for users.
+_INTERNAL = "internal"
 #: What the report calls the keys that name functions.
 _KEYS = {
     "dispatch": "kernels",
@@ -43,7 +45,11 @@ _KEYS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
-    parser.add_argument("operator", nargs="?", help='its name, as "mul" or "mul.Tensor"')
+    parser.add_argument(
+        "operator",
+        nargs="?",
+        help='its name, as "mul" or "mul.Tensor"; without one the operators are counted',
+    )
     parser.add_argument("--where", metavar="FILE:LINE", help="a line of a generated file")
     parser.add_argument(
         "--dtype", metavar="DTYPE", help="show the code, as it is specialised for this dtype: float32"
@@ -53,11 +59,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print what there is to say. Returns the exit status."""
-    if (options.operator is None) == (options.where is None):
+    if options.operator is not None and options.where is not None:
         print("tengen explain takes an operator, or --where FILE:LINE", file=sys.stderr)
         return 2
     workspace = Workspace.of(options)
     declared = workspace.load()
+    if options.operator is None and options.where is None:
+        print(count_of(declared))
+        return 0
     explainer = Explainer(workspace, declared)
     scalars = {s.dtype: s for s in declared.scalar_types}
     if options.dtype is not None:
@@ -81,6 +90,20 @@ def kin(scalar: ScalarType) -> tuple[str, ...]:
 def row(name: str, text: str) -> str:
     """A line of the report: a name, and what is said of it."""
     return f"  {name:<{_WIDTH}} {text}"
+
+
+def count_of(declared: Declarations) -> str:
+    """How many operators are declared, overloads counted each, and how many functions and methods they are.
+
+    What follows from an entry, as in-place and out variants, is not counted.
+    """
+    operators = [o for o in declared.operators if declared.owns(o.place)]
+    called = [o for o in operators if _INTERNAL not in o.tags]
+    functions = {o.name.function for o in called}
+    return (
+        f"{len(called):,} operators, overloads of {len(functions):,} functions and methods; "
+        f"{len(operators) - len(called):,} more that only others call"
+    )
 
 
 class Explainer:
