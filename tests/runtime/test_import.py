@@ -107,3 +107,20 @@ def test_as_a_program():
 def test_constants():
     assert tengen.inf > 1 and tengen.nan != tengen.nan and tengen.newaxis is None
     assert (tengen.pi, tengen.e) == (math.pi, math.e)
+
+
+def test_what_was_meant_of_a_tensor_is_printed() -> None:
+    """Python says it below a traceback, of objects with at most 750 names: Tensors must not have more.
+
+    A ``__getattr__`` of the class could say it in the text, and would slow the attributes that are there.
+    """
+    code = """
+import sys, tengen
+for thing in (tengen.ones(1), tengen.nn.Parameter(tengen.ones(1)), tengen.ones(2).to_sparse()):
+    try:
+        thing.sofmax
+    except AttributeError:
+        sys.__excepthook__(*sys.exc_info())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stderr.count("Did you mean: 'softmax'?") == 3, done.stderr
