@@ -6,6 +6,7 @@ becomes what PyTorch makes of it.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any, Final, NamedTuple
 
@@ -34,12 +35,26 @@ class _Format(NamedTuple):
         return self.beyond not in (self.largest, self.nan)
 
 
-_FORMATS: Final = {
-    "float8_e4m3fn": _Format(3, 7, 0x7E, 0x7E, 0x7F, True),
-    "float8_e5m2": _Format(2, 15, 0x7B, 0x7C, 0x7F, True),
-    "float8_e4m3fnuz": _Format(3, 8, 0x7F, 0x80, 0x80, False),
-    "float8_e5m2fnuz": _Format(2, 16, 0x7F, 0x80, 0x80, False),
-}
+@functools.cache
+def _format(dtype: np.dtype[Any]) -> _Format | None:
+    """The format of a dtype of ml_dtypes; None of powers of two, which have no fraction.
+
+    What is too large becomes infinity, where there is one; else NaN, where that takes the place of a negative
+    zero; else the largest number.
+    """
+    import ml_dtypes
+
+    info: Any = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
+    if not info.nmant:
+        return None
+    given = np.array([float(info.max), np.inf, -0.0], dtype)
+    largest, infinity, zero = given.view(np.uint8).tolist()
+    signed = zero != 0
+    nan = 0x7F if signed else 0x80
+    beyond = infinity if np.isinf(given[1]) else largest if signed else nan
+    return _Format(info.nmant, 1 - int(info.minexp), largest, beyond, nan, signed)
+
+
 _FRACTION, _BIAS = 23, 127  # of float32
 _FLOAT32: Final = np.dtype(np.float32)
 _INFINITY: Final = np.uint32(0x7F800000)
@@ -50,7 +65,8 @@ def holds(value: float, dtype: np.dtype[Any]) -> bool:
     import ml_dtypes
 
     if math.isinf(value):
-        return dtype.name in _FORMATS and _FORMATS[dtype.name].infinite
+        form = _format(dtype)
+        return form is not None and form.infinite
     limits: Any = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
     return value != value or min(float(limits.min), 0.0) <= value <= float(limits.max)
 
@@ -59,7 +75,7 @@ def to_float32(codes: Array) -> Array:
     """Numbers of a float8 dtype, which float32 has too, densely in the same order of dimensions."""
     found = empty_strided(codes.shape, preserved_strides(codes.shape, element_strides(codes)), _FLOAT32)
     found[...] = codes
-    form = _FORMATS.get(codes.dtype.name)
+    form = _format(codes.dtype)
     if form is not None and not form.signed:  # the bit that is a sign elsewhere
         np.copyto(found, np.float32(np.nan), where=np.isnan(found))
     return found
@@ -69,7 +85,8 @@ def to_float8(values: Array, dtype: np.dtype[Any]) -> Array:
     """Numbers of float32 as the nearest ones of a float8 dtype, ties to even, in the same layout."""
     bits = values.view(np.uint32)
     bits = bits if bits.ndim else bits.reshape(1)  # of 0-d arrays there would come numbers
-    made = _exponents(bits) if dtype.name == "float8_e8m0fnu" else _rounded(bits, _FORMATS[dtype.name])
+    form = _format(dtype)
+    made = _exponents(bits) if form is None else _rounded(bits, form)
     found: Array = (made if values.ndim else made.reshape(())).view(dtype)
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -21,10 +22,17 @@ FORMATS: dict[str, tuple[int, int, int, set[int], set[int], str, bool]] = {
 }
 EXPONENTS = "float8_e8m0fnu"
 NAMES = [*FORMATS, EXPONENTS]
+#: Those of ml_dtypes that no scalar type is of: one that is declared would be as good as the others.
+UNDECLARED = {
+    "float8_e4m3": (4, 3, 7, {0x78, 0xF8}, {*range(0x79, 0x80), *range(0xF9, 0x100)}, "infinity", True),
+    "float8_e3m4": (3, 4, 3, {0x70, 0xF0}, {*range(0x71, 0x80), *range(0xF1, 0x100)}, "infinity", True),
+    "float8_e4m3b11fnuz": (4, 3, 11, set(), {0x80}, "nan", False),
+}
+FORMATS |= UNDECLARED
 
 
 def dtype(name: str) -> np.dtype[Any]:
-    return np.dtype(getattr(tengen, name).array_dtype)
+    return np.dtype(getattr(ml_dtypes, name) if name in UNDECLARED else getattr(tengen, name).array_dtype)
 
 
 def meaning(name: str, code: int) -> float:
@@ -96,7 +104,7 @@ def bits_of_float32() -> np.ndarray[Any, Any]:
     return (first[:, None] + last).ravel().astype(np.uint32)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, *UNDECLARED])
 def test_every_code(name: str) -> None:
     """What 256 codes mean, as float32 and by way of it in other dtypes."""
     codes = np.arange(256, dtype=np.uint8).view(dtype(name))
@@ -112,7 +120,7 @@ def test_every_code(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, *UNDECLARED])
 def test_float32_is_rounded_to_the_nearest(name: str) -> None:
     for values in (near(name), bits_of_float32().view(np.float32)):
         found = cpu.cast(values, dtype(name)).view(np.uint8)
