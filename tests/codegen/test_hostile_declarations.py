@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import random
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 from surroundings import SURROUNDINGS
 
 from tengen.codegen.derive.derived import derive
@@ -206,3 +209,87 @@ def test_mutations_of_our_declarations(seed: int, tmp_path: Path) -> None:
         errors(declarations, runtime_dir())
         if path.name not in TABLES:
             (declarations / path.name).unlink()
+
+
+# -- values of another shape -----------------------------------------------------------------------------
+
+#: What a value may be by mistake.
+OTHERS: tuple[Any, ...] = (
+    None,
+    3,
+    True,
+    "",
+    "xyzzy",
+    "a b",
+    "class",
+    'a"b',
+    [],
+    {},
+    [1],
+    [None],
+    {"a": None},
+)
+MODULE = """
+- name: Scaled
+  function: mul
+  home: activation
+  base: _ThresholdNd
+  forward: input
+  init: "size: int, other: Any"
+  attributes: {size: check_positive(size), other: null}
+  given: {other: self.size}
+  check: check_positive(size)
+  repr: [size]
+"""
+NN = """
+- name: softplus(Tensor self, float beta=1) -> Tensor
+  cname: softplus
+  gradients: [self]
+  dispatch: {Meta: meta_softplus_forward}
+  samples: ["[3]"]
+"""
+CAPABILITIES = {"array_class": "numpy.ndarray", "as_array": "numpy.asarray", "blocks": "cat", "data": True}
+
+
+def slots(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Each container in a value, with each of its keys."""
+    if isinstance(value, (dict, list)):
+        for key in list(value) if isinstance(value, dict) else range(len(value)):
+            yield value, key
+            yield from slots(value[key])
+
+
+def misshapen(value: Any, draw: random.Random) -> Any:
+    """The value with another one, or none, in one place of it, with a key misspelt, or an item twice."""
+    made = copy.deepcopy(value)
+    inside, key = draw.choice(list(slots(made)))
+    other = draw.choice([*OTHERS, "drop", "twice"])
+    if other == "drop":
+        del inside[key]
+    elif other == "twice" and isinstance(inside, list):
+        inside.append(inside[key])
+    elif other == "twice":
+        inside[key[1:] or "x"] = inside.pop(key)
+    else:
+        inside[key] = other
+    return made
+
+
+@pytest.mark.parametrize("name", ["scalar_types", "backends", "tags", "primitives", "modules", "nn"])
+def test_tables_of_another_shape(name: str, tmp_path: Path) -> None:
+    """Each mistake in a table is an error with a place in a declaration file, or means something."""
+    declarations, draw = tmp_path / "declarations", random.Random(name)
+    shutil.copytree(SURROUNDINGS / "declarations", declarations)
+    path = declarations / f"{name}.yaml"
+    good = yaml.safe_load(MODULE if name == "modules" else NN if name == "nn" else path.read_text())
+    if name == "backends":
+        good[0]["capabilities"] = CAPABILITIES
+    path.write_text(yaml.safe_dump(good))
+    assert not errors(declarations, SURROUNDINGS / "runtime")
+    refused = 0
+    for _ in range(60):
+        path.write_text(yaml.safe_dump(misshapen(good, draw), sort_keys=False))
+        found = errors(declarations, SURROUNDINGS / "runtime")
+        assert all(d.place.file.startswith("declarations/") for d in found)
+        refused += bool(found)
+    assert refused > 30
