@@ -33,7 +33,7 @@ def test_an_entry(folder: Path) -> None:
     assert [str(name) for name in exp.autogen] == ["exp_", "exp.out"]
     assert exp.kernels["CPU"].formula.text == "xp.exp(self)" and exp.kernels["CPU"].function is None
     assert (exp.promote, exp.promoted, exp.result) == ("default", ("self",), "same")
-    assert exp.dtypes["CPU"] == {"Bool", "Long", "Float", "Double", "ComplexFloat"}
+    assert exp.dtypes["CPU"] == {"Bool", "Long", "Float", "Double", "ComplexFloat", "ComplexDouble"}
     assert str(exp.place).startswith("declarations/native_functions.yaml:7:")
 
 
@@ -56,12 +56,14 @@ def test_tables(folder: Path) -> None:
         "float32",
         "float64",
         "complex64",
+        "complex128",
     ]
     by_name = {s.name: s for s in declarations.scalar_types}
     assert by_name["ComplexFloat"].real == "Float" and by_name["Float"].real == "Float"
     assert by_name["Float"].opmath == "Float" and by_name["Float"].promotes_to == ("Double", "ComplexFloat")
     cpu, meta = declarations.backends
-    assert (cpu.name, cpu.kernels, meta.kernels) == ("CPU", ("kernels", "others"), ("meta.shapes",))
+    assert (cpu.name, cpu.kernels) == ("CPU", ("cpu", "kernels", "others"))
+    assert meta.kernels == ("meta.backend", "meta.namespace", "meta.shapes")
 
 
 def test_dtypes(folder: Path) -> None:
