@@ -6,6 +6,7 @@ All else that setuptools should know is in pyproject.toml.
 from __future__ import annotations
 
 import sys
+import sysconfig
 import zlib
 from pathlib import Path
 
@@ -18,7 +19,12 @@ ACCELERATOR = Path("runtime", "c_accelerator")
 
 
 def extensions() -> list[Extension]:
-    """The accelerator, which tengen does without: where there is no compiler it is left out."""
+    """The accelerator, which tengen does without: where there is no compiler it is left out.
+
+    It relies on the interpreter's lock: a free-threaded Python has none.
+    """
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return []
     try:
         import numpy
     except ImportError:

@@ -1,12 +1,15 @@
 """The suite as other machines run it: other BLAS kernels, sums in other orders, less of NumPy's dispatch, one
-thread, no native kernels, other Pythons, versions.
+thread, no native kernels, no accelerator, other Pythons, versions.
 
 ``python dev.py machines`` runs all, ``python dev.py machines haswell oldest`` these two. Each runs the tests
-that need no torch. What stands behind ``--`` is handed to pytest.
+that need no torch. What stands behind ``--`` is handed to pytest. ``python dev.py machines newest`` is a minute
+of the newest Python that is here, which is not among all.
 """
 
 from __future__ import annotations
 
+import glob
+import itertools
 import os
 import re
 import shutil
@@ -20,7 +23,21 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / ".cache" / "machines"
-NEWER_PYTHONS = ("3.12", "3.13")
+#: Beside the one that runs this; 3.14t is the free-threaded build, which has no accelerator.
+PYTHONS = ("3.11", "3.12", "3.13", "3.14", "3.14t")
+RUNNING = f"{sys.version_info.major}.{sys.version_info.minor}"
+#: Where version managers put them, whose programs on PATH may be switched off.
+MANAGED = (
+    "$PYENV_ROOT/versions/VERSION.*/bin/python",
+    "~/.pyenv/versions/VERSION.*/bin/python",
+    "~/.local/share/uv/python/cpython-VERSION.*/bin/python",
+)
+VERSION = "import sys; print('%d.%d' % sys.version_info[:2] + 't' * ('t' in sys.abiflags))"
+OLDEST, PLAIN = "oldest", {"TENGEN_ACCELERATOR": "0"}
+#: What depends on the Python most: its C interface, counts of references, bytecode, what it says in errors.
+SHORT = (
+    *("tests/accelerator/test_references.py",),
+)
 BLAS_KERNELS = ("Haswell", "SkylakeX", "Cooperlake", "Zen", "Sandybridge", "Nehalem", "Prescott")
 #: A BLAS that adds up in orders which depend on sizes and strides; and two of the orders that it has.
 REORDERED, ORDERS = ROOT / "tests" / "reordered.c", ("1", "2")
@@ -32,30 +49,52 @@ print(*(name for name in names if have[name]))"""
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """One way to run the suite: its interpreter, its versions and its environment variables."""
+    """One way to run the suite: its interpreter, its versions, its environment variables, which tests."""
 
     name: str
     python: str = sys.executable
-    oldest: bool = False
+    place: str = ""  # the folder of its environment; none is the one that runs this
     environment: Mapping[str, str] = field(default_factory=dict)
+    tests: tuple[str, ...] = ()
 
 
 def machines() -> list[Machine]:
-    """All that this machine can stand for; a Python that it lacks is said and left out."""
+    """All that this machine can stand for."""
     found = [Machine(kernel.lower(), environment={"OPENBLAS_CORETYPE": kernel}) for kernel in BLAS_KERNELS]
     baseline = subprocess.run([sys.executable, "-c", DISPATCHED], capture_output=True, text=True, check=True)
     found.append(Machine("baseline", environment={"NPY_DISABLE_CPU_FEATURES": baseline.stdout.strip()}))
     found.append(Machine("one-thread", environment={"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}))
     found.append(Machine("numpy", environment={"TENGEN_NATIVE": "0"}))
+    found.append(Machine("plain", environment=PLAIN))
     found += reordered()
-    found.append(Machine("oldest", oldest=True))
-    for version in NEWER_PYTHONS:
-        python = interpreter(version)
+    found.append(Machine(OLDEST, place=OLDEST))
+    return found + pythons()
+
+
+def pythons() -> list[Machine]:
+    """The other Pythons, each with and without the accelerator; one that is not here is said and left out."""
+    found = []
+    for version in PYTHONS:
+        if version == RUNNING:
+            continue
+        name, python = f"python{version}", interpreter(version)
         if python is None:
-            print(f"python{version} is not installed: it is left out", flush=True)
-        else:
-            found.append(Machine(f"python{version}", python))
+            print("!" * 79, f"{name} is not here: NOTHING IS TESTED WITH IT", "!" * 79, sep="\n", flush=True)
+            continue
+        found.append(Machine(name, python, name))
+        if not version.endswith("t"):
+            found.append(Machine(f"{name}-plain", python, name, PLAIN))
     return found
+
+
+def newest() -> Machine | None:
+    """A minute of the newest Python that is here; None where it is the one that runs this."""
+    others = itertools.takewhile(lambda version: version != RUNNING, reversed(PYTHONS))
+    for version in others:
+        python = None if version.endswith("t") else interpreter(version)
+        if python is not None:
+            return Machine("newest", python, f"python{version}", tests=SHORT)
+    return None
 
 
 def reordered() -> list[Machine]:
@@ -91,11 +130,21 @@ def adds_otherwise(environments: Sequence[Mapping[str, str]]) -> bool:
 
 
 def interpreter(version: str) -> str | None:
-    """A Python of this version on PATH; what does not run, as a version manager's shim, is none."""
-    found = shutil.which(f"python{version}")
-    if found and subprocess.run([found, "-c", ""], capture_output=True).returncode == 0:
-        return found
+    """A Python of this version: the one on PATH, where that runs, or one of a version manager."""
+    found = [shutil.which(f"python{version}")]
+    for pattern in MANAGED:
+        pattern = os.path.expanduser(os.path.expandvars(pattern)).replace("VERSION", version.rstrip("t"))
+        found += sorted(glob.glob(pattern), key=_numbers, reverse=True)
+    for python in filter(None, found):
+        told = subprocess.run([python, "-c", VERSION], capture_output=True, text=True)
+        if told.returncode == 0 and told.stdout.strip() == version:
+            return python
     return None
+
+
+def _numbers(path: str) -> list[int]:
+    """The numbers in a path: 3.13.10 is newer than 3.13.9."""
+    return [int(n) for n in re.findall(r"\d+", path)]
 
 
 def floors() -> list[str]:
@@ -107,26 +156,33 @@ def floors() -> list[str]:
 
 
 def environment(machine: Machine) -> Path:
-    """The Python of an environment with the extras that tests use, made anew when pyproject.toml changes."""
-    if machine.python == sys.executable and not machine.oldest:
+    """The Python of an environment with the extras that tests use, made anew when that was built from changes."""
+    if not machine.place:
         return Path(sys.executable)
-    place = CACHE / machine.name
+    place = CACHE / machine.place
     python, mark = place / "bin" / "python", place / ".installed"
-    if mark.exists() and mark.stat().st_mtime >= (ROOT / "pyproject.toml").stat().st_mtime:
+    if mark.exists() and mark.stat().st_mtime >= max([path.stat().st_mtime for path in built_from()]):
         return python
     subprocess.run([machine.python, "-m", "venv", "--clear", str(place)], check=True)
     constraints = place / "constraints.txt"
-    constraints.write_text("\n".join(floors() if machine.oldest else []))
+    constraints.write_text("\n".join(floors() if machine.place == OLDEST else []))
     install = [str(python), "-m", "pip", "install", "--quiet", "--constraint", str(constraints)]
     subprocess.run([*install, "--editable", ".[test,compile]"], cwd=ROOT, check=True)
     mark.touch()
     return python
 
 
+def built_from() -> list[Path]:
+    """What an installation depends on: the accelerator is built by it."""
+    sources = (ROOT / "runtime" / "c_accelerator").glob("*.[ch]")
+    return [ROOT / "pyproject.toml", ROOT / "setup.py", *sources]
+
+
 def run(machine: Machine, arguments: Sequence[str]) -> str:
     """Run the suite, its output shown and its last line given back."""
     print(f"=== {machine.name} {dict(machine.environment)}", flush=True)
-    command = [str(environment(machine)), "-m", "pytest", "-n", "auto", "-m", "not oracle", *arguments]
+    options = ("-n", "auto", "--dist", "worksteal", "-m", "not oracle")
+    command = [str(environment(machine)), "-m", "pytest", *options, *(arguments or machine.tests)]
     last = ""
     with subprocess.Popen(
         command, cwd=ROOT, env={**os.environ, **machine.environment}, stdout=subprocess.PIPE, text=True

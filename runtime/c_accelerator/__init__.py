@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -51,6 +52,8 @@ def _load() -> tuple[Any, str]:
     """The extension, or None, and why."""
     if os.environ.get("TENGEN_ACCELERATOR") == "0":
         return None, "TENGEN_ACCELERATOR is 0"
+    if "t" in getattr(sys, "abiflags", ""):
+        return None, "this Python is free-threaded, and it relies on the interpreter's lock"
     try:
         from . import machine
     except ImportError as error:
