@@ -88,7 +88,7 @@ class _ThreadCall:
         self.function = function
         self.result: Any = None
         self.error: BaseException | None = None
-        self.started = self.done = False
+        self.started = self.ended = self.done = False
         #: Acquired by the thread when it begins, or by the caller to keep it from beginning.
         self.begun = threading.Lock()
         #: Held until the call has ended.
@@ -138,10 +138,12 @@ class _ThreadCall:
 
     def run(self) -> None:
         """Make the call, unless it was abandoned. An interrupt at its end is its error."""
-        while self.running.locked():
+        while not self.ended:
             try:
                 if self.begun.acquire(blocking=False):
                     self.context.run(self.invoke)
+                # No interrupt comes between these. From the release on the caller may hold the lock.
+                self.ended = True
                 self.running.release()
             except BaseException as error:
                 self.error = error

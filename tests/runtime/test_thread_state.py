@@ -200,6 +200,37 @@ def test_without_threads_the_call_is_made_here(monkeypatch: pytest.MonkeyPatch) 
     assert call_in_new_thread(threading.get_ident) == threading.get_ident()
 
 
+def test_the_caller_may_hold_the_lock_before_the_thread_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Python 3.14 does, which hands a lock over to the one that waits for it."""
+
+    class HandedOver:
+        def __init__(self, call: Any) -> None:
+            self.lock, self.taken, self.call = call.running, threading.Event(), call
+
+        def locked(self) -> bool:
+            return self.lock.locked()
+
+        def release(self) -> None:
+            self.lock.release()
+            assert self.taken.wait(60)
+
+        def __enter__(self) -> None:
+            self.lock.acquire()
+            self.taken.set()
+            self.call.thread.join(60)
+
+        def __exit__(self, *raised: object) -> None:
+            self.lock.release()
+
+    class Call(thread_state._ThreadCall):
+        def __init__(self, function: Any) -> None:
+            super().__init__(function)
+            self.running = HandedOver(self)
+
+    monkeypatch.setattr(thread_state, "_ThreadCall", Call)
+    assert call_in_new_thread(lambda: 3) == 3
+
+
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals of threads")
 @pytest.mark.parametrize("depth", [1, 3])
 def test_an_interrupt_ends_the_call(depth: int) -> None:
