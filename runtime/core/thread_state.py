@@ -108,9 +108,9 @@ class _ThreadCall:
             self.thread.start()
 
     def join(self) -> None:
-        """Return when the call has ended."""
-        with self.running:
-            pass
+        """Return when the call has ended, also after an interrupt of this that came when it had ended."""
+        if not self.ended:
+            self.running.acquire()
 
     def interrupt(self) -> None:
         """Raise KeyboardInterrupt in the running thread: this call's, or the one it waits for in turn."""
@@ -138,15 +138,16 @@ class _ThreadCall:
 
     def run(self) -> None:
         """Make the call, unless it was abandoned. An interrupt at its end is its error."""
-        while not self.ended:
-            try:
-                if self.begun.acquire(blocking=False):
-                    self.context.run(self.invoke)
-                # No interrupt comes between these. From the release on the caller may hold the lock.
-                self.ended = True
-                self.running.release()
-            except BaseException as error:
-                self.error = error
+        try:
+            if self.begun.acquire(blocking=False):
+                self.context.run(self.invoke)
+        except BaseException as error:
+            self.error = error
+        try:
+            self.ended = True
+            self.running.release()
+        except BaseException as error:
+            self.error = error
 
     def invoke(self) -> None:
         """Call the function with its caller's state."""

@@ -200,35 +200,61 @@ def test_without_threads_the_call_is_made_here(monkeypatch: pytest.MonkeyPatch) 
     assert call_in_new_thread(threading.get_ident) == threading.get_ident()
 
 
-def test_the_caller_may_hold_the_lock_before_the_thread_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As Python 3.14 does, which hands a lock over to the one that waits for it."""
+def test_an_interrupt_of_the_caller_once_the_call_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python 3.14 looks at signals between acquiring a lock and what a ``with`` statement does then."""
+
+    waits = threading.Event()
+
+    class Interrupted:
+        def __init__(self, lock: Any) -> None:
+            self.lock, self.release = lock, lock.release
+
+        def acquire(self) -> None:
+            waits.set()
+            self.lock.acquire()
+            raise KeyboardInterrupt
+
+    class Call(thread_state._ThreadCall):
+        def __init__(self, function: Any) -> None:
+            super().__init__(function)
+            self.running: Any = Interrupted(self.running)
+
+    monkeypatch.setattr(thread_state, "_ThreadCall", Call)
+    called: list[bool] = []
+    with pytest.raises(KeyboardInterrupt):
+        call_in_new_thread(lambda: called.append(waits.wait(60)))
+    assert called == [True] and not thread_state._ThreadCall.waiting
+
+
+def test_a_call_ends_once_while_its_caller_holds_the_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python 3.14 may give a lock to the thread that waits for it before the one that had it goes on."""
 
     class HandedOver:
         def __init__(self, call: Any) -> None:
-            self.lock, self.taken, self.call = call.running, threading.Event(), call
+            self.lock, self.call, self.released = call.running, call, 0
 
         def locked(self) -> bool:
             return self.lock.locked()
 
         def release(self) -> None:
+            self.released += 1
             self.lock.release()
-            assert self.taken.wait(60)
+            self.lock.acquire(timeout=0)  # as the caller does, which waited for it
 
-        def __enter__(self) -> None:
-            self.lock.acquire()
-            self.taken.set()
+        def acquire(self) -> None:
             self.call.thread.join(60)
 
-        def __exit__(self, *raised: object) -> None:
-            self.lock.release()
+    calls: list[Any] = []
 
     class Call(thread_state._ThreadCall):
         def __init__(self, function: Any) -> None:
             super().__init__(function)
-            self.running = HandedOver(self)
+            self.running: Any = HandedOver(self)
+            calls.append(self)
 
     monkeypatch.setattr(thread_state, "_ThreadCall", Call)
     assert call_in_new_thread(lambda: 3) == 3
+    assert [call.running.released for call in calls] == [1]
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals of threads")
