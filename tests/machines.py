@@ -2,8 +2,8 @@
 thread, no native kernels, no accelerator, other Pythons, versions.
 
 ``python dev.py machines`` runs all, ``python dev.py machines haswell oldest`` these two. Each runs the tests
-that need no torch. What stands behind ``--`` is handed to pytest. ``python dev.py machines newest`` is a minute
-of the newest Python that is here, which is not among all.
+that need no torch. What stands behind ``--`` is handed to pytest. ``python dev.py machines newest``, which
+is not among all, is a minute of the newest Python that is here.
 """
 
 from __future__ import annotations
@@ -33,12 +33,17 @@ MANAGED = (
     "~/.local/share/uv/python/cpython-VERSION.*/bin/python",
 )
 VERSION = "import sys; print('%d.%d' % sys.version_info[:2] + 't' * ('t' in sys.abiflags))"
-OLDEST, PLAIN = "oldest", {"TENGEN_ACCELERATOR": "0"}
-#: What depends on the Python most: its C interface, counts of references, bytecode, what it says in errors.
+#: What depends on the Python most: counts of references, its C interface, threads, interrupts, texts of code.
 SHORT = (
-    *("tests/accelerator/test_references.py",),
+    *(
+        f"tests/accelerator/test_{name}.py"
+        for name in ("same", "references", "leaves", "programs", "sources")
+    ),
+    *("tests/runtime/test_thread_state.py", "tests/codegen/test_ir.py", "tests/test_layers.py"),
+    *("tests/autograd/test_backward.py", "tests/autograd/test_views.py", "tests/autograd/test_inplace.py"),
 )
 BLAS_KERNELS = ("Haswell", "SkylakeX", "Cooperlake", "Zen", "Sandybridge", "Nehalem", "Prescott")
+OLDEST, NEWEST, PLAIN = "oldest", "newest", {"TENGEN_ACCELERATOR": "0"}
 #: A BLAS that adds up in orders which depend on sizes and strides; and two of the orders that it has.
 REORDERED, ORDERS = ROOT / "tests" / "reordered.c", ("1", "2")
 #: What of NumPy's dispatch this processor would use, in the form of NPY_DISABLE_CPU_FEATURES.
@@ -79,7 +84,7 @@ def pythons() -> list[Machine]:
             continue
         name, python = f"python{version}", interpreter(version)
         if python is None:
-            print("!" * 79, f"{name} is not here: NOTHING IS TESTED WITH IT", "!" * 79, sep="\n", flush=True)
+            say_missing(f"{name} is not here")
             continue
         found.append(Machine(name, python, name))
         if not version.endswith("t"):
@@ -87,13 +92,19 @@ def pythons() -> list[Machine]:
     return found
 
 
+def say_missing(what: str) -> None:
+    """Say that tests do not run, so that it is seen."""
+    print("!" * 79, f"{what}: NOTHING IS TESTED WITH IT", "!" * 79, sep="\n", flush=True)
+
+
 def newest() -> Machine | None:
-    """A minute of the newest Python that is here; None where it is the one that runs this."""
+    """A minute of the newest Python that is here; None, which is said, where none is newer than this one."""
     others = itertools.takewhile(lambda version: version != RUNNING, reversed(PYTHONS))
     for version in others:
         python = None if version.endswith("t") else interpreter(version)
         if python is not None:
-            return Machine("newest", python, f"python{version}", tests=SHORT)
+            return Machine(NEWEST, python, f"python{version}", tests=SHORT)
+    say_missing("no newer Python is here")
     return None
 
 
@@ -156,7 +167,7 @@ def floors() -> list[str]:
 
 
 def environment(machine: Machine) -> Path:
-    """The Python of an environment with the extras that tests use, made anew when that was built from changes."""
+    """The Python of an environment with the extras that tests use, made anew when its sources change."""
     if not machine.place:
         return Path(sys.executable)
     place = CACHE / machine.place
@@ -166,7 +177,16 @@ def environment(machine: Machine) -> Path:
     subprocess.run([machine.python, "-m", "venv", "--clear", str(place)], check=True)
     constraints = place / "constraints.txt"
     constraints.write_text("\n".join(floors() if machine.place == OLDEST else []))
-    install = [str(python), "-m", "pip", "install", "--quiet", "--constraint", str(constraints)]
+    install = [
+        str(python),
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-compile",
+        "--constraint",
+        str(constraints),
+    ]
     subprocess.run([*install, "--editable", ".[test,compile]"], cwd=ROOT, check=True)
     mark.touch()
     return python
@@ -194,20 +214,37 @@ def run(machine: Machine, arguments: Sequence[str]) -> str:
     return last if process.returncode == 0 else f"FAILED: {last}"
 
 
+def choose(names: Sequence[str]) -> list[Machine]:
+    """Those that are named, or all; ValueError where there is none of a name."""
+    found = [short] if NEWEST in names and (short := newest()) else []
+    if names and {*names} == {NEWEST}:
+        return found
+    every = machines()
+    if unknown := sorted({*names} - {NEWEST, *[machine.name for machine in every]}):
+        there = ", ".join([*[machine.name for machine in every], NEWEST])
+        raise ValueError(f"no machine is named {', '.join(unknown)}: there are {there}")
+    return found + [machine for machine in every if not names or machine.name in names]
+
+
 def main(arguments: Sequence[str]) -> int:
     """Run the machines that are named, or all; 1 if one of them fails."""
     split = arguments.index("--") if "--" in arguments else len(arguments)
     names, rest = arguments[:split], arguments[split + 1 :]
-    every = machines()
-    if unknown := sorted(set(names) - {machine.name for machine in every}):
-        print(f"no machine is named {', '.join(unknown)}: there are {', '.join(m.name for m in every)}")
+    try:
+        chosen = choose(names)
+    except ValueError as error:
+        print(error)
         return 2
     results = {}
-    for machine in [m for m in every if not names or m.name in names]:
+    for machine in chosen:
         began = time.monotonic()
-        results[machine.name] = f"{run(machine, rest)} ({time.monotonic() - began:.0f} s)"
+        try:
+            found = run(machine, rest)
+        except subprocess.CalledProcessError as error:
+            found = f"FAILED: {error}"
+        results[machine.name] = f"{found} ({time.monotonic() - began:.0f} s)"
     for name, result in results.items():
-        print(f"{name:12} {result}")
+        print(f"{name:16} {result}")
     return any(result.startswith("FAILED") for result in results.values())
 
 
