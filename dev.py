@@ -1,4 +1,4 @@
-"""Everything a developer runs, on a machine with Python 3.11, 3.12 or 3.13 and pip.
+"""Everything a developer runs, on a machine with Python 3.11 to 3.14 and pip.
 
     python dev.py demo      generate, import, train a small classifier on handwritten digits
     python dev.py test      the tests; --without-native those of kernels, with NumPy's forms in their place,
@@ -9,7 +9,8 @@
     python dev.py oracle    the comparisons with torch 2.13.0, which this installs; --all runs every sample
     python dev.py coverage  PyTorch's public names: which are here, and which are not; --absent lists these
     python dev.py docs      the site, with the reference of operators, in .cache/site
-    python dev.py machines  the tests with other BLAS kernels, orders of sums, Pythons, versions: hours
+    python dev.py machines  the tests with other BLAS kernels, orders of sums, Pythons, versions: hours;
+                            newest is a minute of the newest Python that is here
     python dev.py fuzz      random programs of operators, for as many --minutes as one wants
     python dev.py sanitize  the accelerator built with sanitizers, under the tests that call it most
     python dev.py array_api the array API standard's own tests, of a checkout that one names, or cloned

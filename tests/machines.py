@@ -39,8 +39,7 @@ SHORT = (
         f"tests/accelerator/test_{name}.py"
         for name in ("same", "references", "leaves", "programs", "sources")
     ),
-    *("tests/runtime/test_thread_state.py", "tests/codegen/test_ir.py", "tests/test_layers.py"),
-    *("tests/autograd/test_backward.py", "tests/autograd/test_views.py", "tests/autograd/test_inplace.py"),
+    *("tests/runtime/test_thread_state.py", "tests/codegen/test_ir.py"),
 )
 BLAS_KERNELS = ("Haswell", "SkylakeX", "Cooperlake", "Zen", "Sandybridge", "Nehalem", "Prescott")
 OLDEST, NEWEST, PLAIN = "oldest", "newest", {"TENGEN_ACCELERATOR": "0"}
