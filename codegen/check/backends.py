@@ -37,7 +37,6 @@ _KEYS = {
     )
 }
 _MUST = ("name", "device", "library", "namespace")
-_TEXTS = ("name", "device", "library", "namespace", "extra")
 _EXTRA = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 
 
@@ -93,7 +92,7 @@ def _backend(
     if "layouts" in fields:
         layouts = _some_words(fields["layouts"], LAYOUTS, "layout", report)
     own = {k: v.value for k, v in fields["capabilities"].value.items()} if "capabilities" in fields else {}
-    text = {key: str(fields[key].value) if key in fields else "" for key in _TEXTS}
+    text = {key: str(fields[key].value) if key in fields else "" for key in _NAMES}
     return Backend(
         **text,
         kernels=kernels if group is None else (*group.kernels, *kernels),

@@ -14,13 +14,7 @@ import numpy as np
 from ..dispatch.generic_methods import running_operator
 from .library import ArrayLibrary, Like, Namespace
 
-dtypes = {
-    name: np.dtype(name)
-    for name in (
-        "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-        "float16", "float32", "float64", "complex64", "complex128",
-    )
-}  # fmt: skip
+dtypes = {found.name: found for found in map(np.dtype, ("?", *np.typecodes["AllInteger"], *"efd", *"FD"))}
 
 
 class _Transforms:
