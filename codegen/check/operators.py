@@ -281,7 +281,8 @@ class OperatorChecker:
                 length=len("public"),
                 expected="public at an operator whose name begins with an underscore",
             )
-        if not located.value.isidentifier() or located.value.startswith("_"):
+        words = str(located.value).split(".")
+        if not all(word.isidentifier() and not word.startswith("_") for word in words):
             self.report.error(
                 located.place,
                 f'"{located.value}" is no name of a public function',

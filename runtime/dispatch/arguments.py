@@ -402,7 +402,9 @@ def describe_call(
     rejected: Sequence[tuple[Any, Rejected]],
 ) -> TypeError:
     """The TypeError of a call that no overload takes."""
-    own, function = function, public_name(function)
+    own = function
+    if own.startswith("_"):  # an overload that is called by its name keeps that
+        function = public_name(own)
     if len(rejected) == 1:
         return TypeError(f"{function}(): {rejected[0][1]}")
     came = ", ".join([_came(a) for a in arguments] + [f"{k}={_came(v)}" for k, v in keywords.items()])

@@ -10,8 +10,9 @@ from typing import ParamSpec, TypeVar
 P = ParamSpec("P")
 R = TypeVar("R")
 
-#: An operator that is no public name, at the beginning of a text: ``_sum: ...``, or ``"_sum" not ...``.
-_INTERNAL = re.compile(r'^(?:"_\w+"(?= )|_\w+(?=: ))')
+#: At the beginning of a text an operator that is no public name, or another function of ``tengen.sparse``:
+#: ``_sum: ...``, or ``"_sum" not ...``.
+_INTERNAL = re.compile(r'^(?:"(?:_|sparse\.)\w+"(?= )|(?:_|sparse\.)\w+(?=: ))')
 
 
 def named(function: Callable[P, R]) -> Callable[P, R]:

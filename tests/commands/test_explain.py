@@ -63,7 +63,7 @@ def test_unknown_names(tengen: Command) -> None:
     done = tengen("explain", "mull")
     assert done.returncode == 1
     assert done.stdout.strip() == 'no operator is named "mull": did you mean "mul" or "full"?'
-    assert tengen("explain").returncode == 2
+    assert "operators, overloads of" in tengen("explain").stdout
 
 
 def test_from_generated_code_to_the_declaration(scratch: Scratch, tengen: Command) -> None:
