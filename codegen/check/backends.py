@@ -11,7 +11,7 @@ from ..model.diagnostics import Report, one_of
 from ..model.names import LAYOUTS, STRIDED
 from ..model.operators import Backend, ScalarType
 from ..model.source import Located, Place
-from ..read.fields import is_word, known_word, known_words, length_of_scalar, require_keys, words
+from ..read.fields import is_word, known_word, known_words, report_scalar, require_keys, words
 from ..read.functions import ABSOLUTE, FunctionIndex
 from ..read.keys import Key
 from ..read.libraries import Library
@@ -177,8 +177,7 @@ def _check_name(located: Located, key: str, expected: str, homes: Homes, report:
         parts = value.replace(":", ".", 1) if key == "library" else value
         good = all(is_word(part) for part in (parts.split(".") if key in _MUST[2:] else [parts]))
     if not good:
-        length = length_of_scalar(located)
-        report.error(located.place, f'"{value}" is no {key}', length=length, expected=expected)
+        report_scalar(located, f'"{value}" is no {key}', expected, report)
     elif key in _MUST[2:]:
         homes.check(located, key, report)
 
@@ -200,13 +199,10 @@ def _check_device(made: Backend, fields: Fields, known: Mapping[str, Backend], r
     for other in known.values():
         both = [layout for layout in made.layouts if layout in other.layouts]
         if made.device and made.device == other.device and both:
-            located = fields["device"]
-            report.error(
-                located.place,
-                f"{made.name} and {other.name} are both of the device {made.device} and the layout {both[0]}",
-                length=length_of_scalar(located),
-                expected="another device, or other layouts",
+            message = (
+                f"{made.name} and {other.name} are both of the device {made.device} and the layout {both[0]}"
             )
+            report_scalar(fields["device"], message, "another device, or other layouts", report)
 
 
 def _modules(located: Located, native: FunctionIndex, report: Report) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ..model.diagnostics import Report, suggestion
 from ..model.operators import Backend
 from ..model.source import Located
-from ..read.fields import check_keys, is_word, known_word, length_of_scalar
+from ..read.fields import check_keys, is_word, known_word, report_scalar
 from ..read.functions import FunctionIndex
 from ..read.keys import Key
 
@@ -56,7 +56,7 @@ def check_capabilities(
         if name in _KERNELS:
             _check_kernel(located, backend.name, native, modules, report)
         elif name in _OBJECTS and not _is_object(located.value):
-            _complain(located, f'"{located.value}" is no object of a module', "as numpy.ndarray", report)
+            report_scalar(located, f'"{located.value}" is no object of a module', "as numpy.ndarray", report)
         elif name == "formulas":
             known_word(located.value, located.place, ("arrays",), "way of formulas", report)
         elif name == "values_of":
@@ -77,18 +77,15 @@ def _check_kernel(
     found = native.find(located.value, modules)
     if len(found) > 1:
         homes = ", ".join(f.home for f in found)
-        _complain(located, f'"{located.value}" is a function of {homes}', "one kernel of this name", report)
+        report_scalar(
+            located, f'"{located.value}" is a function of {homes}', "one kernel of this name", report
+        )
     elif not found:
         names = native.names(modules)
         message = f'{backend} has no kernel "{located.value}"'
         expected = "a function of a module that its kernels name"
-        _complain(located, message, expected, report, suggestion(located.value, names))
+        report_scalar(located, message, expected, report, suggestion(located.value, names))
 
 
 def _is_object(text: str) -> bool:
     return "." in text and all(is_word(part) for part in text.split("."))
-
-
-def _complain(located: Located, message: str, expected: str, report: Report, help: str = "") -> None:
-    length = length_of_scalar(located)
-    report.error(located.place, message, length=length, expected=expected, help=help)

@@ -9,7 +9,7 @@ from ..ir.reader import read_module
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.modules import LOSSES, ModuleClass
 from ..model.source import Located, Place
-from ..read.fields import check_word, is_word, known_word, length_of_scalar, words
+from ..read.fields import check_word, is_word, known_word, report_scalar, words
 from ..read.module_homes import ModuleHomes
 
 _Fields = Mapping[str, Located]
@@ -40,7 +40,7 @@ def check_class(
     if check_word(fields["name"], "the name of a class", report) and made.name in homes.written:
         home = homes.written[made.name]
         message = f"{made.name} is written by hand, in runtime/nn/modules/{home}.py"
-        _complain(fields["name"], message, "another name", report)
+        report_scalar(fields["name"], message, "another name", report)
     if made.home not in homes.bases:
         located = fields.get("home", fields["name"])
         known_word(made.home, located.place, homes.bases, "module with generated classes", report)
@@ -65,7 +65,7 @@ def _check_base(
     """The base is a class that the generated file has, or imports."""
     text = str(located.value)
     if "(" in text and not _WITH_ARGUMENTS.fullmatch(text):
-        _complain(located, "a call that is not closed", "Upsample(size, scale_factor)", report)
+        report_scalar(located, "a call that is not closed", "Upsample(size, scale_factor)", report)
         return
     beside = [c.name for c in classes.values() if c.home == made.home and c.name != made.name]
     own = beside if made.calls_base else ["Module", *LOSSES, *sorted(homes.bases[made.home]), *beside]
@@ -74,7 +74,7 @@ def _check_base(
     chain = list(_bases(made, classes))
     if made.name in (c.name for c in chain):
         way = ", ".join(c.name for c in chain)
-        _complain(located, f"{made.name} derives from itself, by way of {way}", "another base", report)
+        report_scalar(located, f"{made.name} derives from itself, by way of {way}", "another base", report)
 
 
 def _bases(made: ModuleClass, classes: Mapping[str, ModuleClass]) -> Iterator[ModuleClass]:
@@ -146,8 +146,4 @@ def _check_shown(
     try:
         read_module(f'f"{text}"')
     except SyntaxError:
-        _complain(located, "no text with names in { }", '"{padding}"', report)
-
-
-def _complain(located: Located, message: str, expected: str, report: Report) -> None:
-    report.error(located.place, message, length=length_of_scalar(located), expected=expected)
+        report_scalar(located, "no text with names in { }", '"{padding}"', report)

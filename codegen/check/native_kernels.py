@@ -20,7 +20,7 @@ from ..model.diagnostics import Report, one_of, suggestion
 from ..model.kernels import REDUCED, SCALARS, NativeKernel, Operand
 from ..model.program_language import FUNCTIONS
 from ..model.source import Located, Place
-from ..read.fields import length_of_scalar
+from ..read.fields import report_scalar
 from ..read.keys import Key
 
 NATIVE_KERNEL_KEYS = {
@@ -77,7 +77,7 @@ def _kernel(head: Located, body: Located, programs: Programs, report: Report) ->
         inputs, outputs = (tuple(map(Operand.read, _COMMA.split(t))) for t in (read[2], read[3] or read[4]))
     except ValueError as error:
         expected = "name(x[n], y, k:int64) -> z[n], or -> (z[n], total)"
-        report.error(head.place, str(error), length=length_of_scalar(head), expected=expected)
+        report_scalar(head, str(error), expected, report)
         return None
     functions = {*REDUCTIONS, *FUNCTIONS, *NAMED_NUMBERS, *SCANS, *OVER_TAPS, RANGE, *programs}
     tables = {o.name for o in outputs if o.dims}

@@ -10,7 +10,7 @@ from ..model.diagnostics import Report, one_of
 from ..model.names import APART, CATEGORIES, NUMPY_DTYPES
 from ..model.operators import ScalarType
 from ..model.source import Located, Place
-from ..read.fields import check_word, is_word, known_word, length_of_scalar, words
+from ..read.fields import check_word, is_word, known_word, report_scalar, words
 from ..read.keys import Key
 from ..read.tables import report_twice, table_rows
 
@@ -94,16 +94,16 @@ def _check_dtype(fields: _Row, report: Report) -> bool:
     found = _DTYPE.fullmatch(located.value)
     if found is None:
         expected = "a kind of number and its bits, as int8, uint16, bfloat16, float8_e5m2, complex64"
-        _complain(located, f'"{located.value}" is no dtype', expected, report)
+        report_scalar(located, f'"{located.value}" is no dtype', expected, report)
         return False
     categories, sign = _KINDS[found[1] or found[2]]
     if category.value in CATEGORIES and category.value not in categories:
         message = f"{located.value} is not of the category {category.value}"
-        _complain(category, message, one_of(categories), report)
+        report_scalar(category, message, one_of(categories), report)
     signed = fields["signed"].value if "signed" in fields else True
     if sign is not None and signed != sign:
         message = f"{located.value} has {'' if sign else 'no '}negative numbers"
-        _complain(fields.get("signed", located), message, f"signed: {str(sign).lower()}", report)
+        report_scalar(fields.get("signed", located), message, f"signed: {str(sign).lower()}", report)
     return True
 
 
@@ -114,7 +114,7 @@ def _check_array(located: Located, report: Report) -> None:
     elif not _ELSEWHERE.fullmatch(located.value):
         message = f'"{located.value}" names no dtype of a library'
         expected = "module:name, as ml_dtypes:bfloat16"
-        report.error(located.place, message, length=length_of_scalar(located), expected=expected)
+        report_scalar(located, message, expected, report)
 
 
 def _check_category(fields: _Row, category: str, rows: Mapping[str, _Row], report: Report) -> None:
@@ -124,7 +124,7 @@ def _check_category(fields: _Row, category: str, rows: Mapping[str, _Row], repor
         if located is None:
             if wanted is not None:
                 message = f'the key "{key}" is missing: {_article(category)} type has one'
-                _complain(fields["name"], message, f"{key}: a type of the category {wanted}", report)
+                report_scalar(fields["name"], message, f"{key}: a type of the category {wanted}", report)
         elif wanted is None:
             place = located.key or located.place
             expected = f"it of the categories {', '.join(of)} only"
@@ -135,15 +135,11 @@ def _check_category(fields: _Row, category: str, rows: Mapping[str, _Row], repor
             found = rows[located.value]["category"].value
             if found != wanted:
                 message = f"{located.value} is of the category {found}"
-                _complain(located, message, f"one of the category {wanted}", report)
+                report_scalar(located, message, f"one of the category {wanted}", report)
 
 
 def _article(category: str) -> str:
     return f"{'an' if category[0] in 'aeiou' else 'a'} {category}"
-
-
-def _complain(located: Located, message: str, expected: str, report: Report) -> None:
-    report.error(located.place, message, length=length_of_scalar(located), expected=expected)
 
 
 def _check_unique(rows: Iterable[_Row], report: Report) -> None:
@@ -160,7 +156,7 @@ def _check_unique(rows: Iterable[_Row], report: Report) -> None:
             elif is_word(word):
                 names[word] = located.place
             elif located is not fields["dtype"]:
-                _complain(located, f'"{word}" is no name', "a word, as half", report)
+                report_scalar(located, f'"{word}" is no name', "a word, as half", report)
 
 
 def _superiors(fields: _Row, rows: Mapping[str, _Row], report: Report) -> list[tuple[str, Place]]:
@@ -175,10 +171,10 @@ def _superiors(fields: _Row, rows: Mapping[str, _Row], report: Report) -> list[t
         if word in seen:
             report_twice(located, seen[word], report)
         elif word == fields["name"].value:
-            _complain(located, f"{word} promotes to itself", "other types", report)
+            report_scalar(located, f"{word} promotes to itself", "other types", report)
         elif rows[word]["category"].value in APART and own not in APART:
             message = f"{word} has no place in the promotion lattice"
-            _complain(located, message, f"that {word} lists {fields['name'].value}", report)
+            report_scalar(located, message, f"that {word} lists {fields['name'].value}", report)
         else:
             found.append((word, place))
         seen.setdefault(word, place)

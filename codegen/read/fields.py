@@ -55,12 +55,8 @@ def check_keys(
         if kind in key.kinds or (key.kinds == ("scalar",) and kind in ("str", "number", "bool")):
             good[name] = located
         else:
-            report.error(
-                located.place,
-                f'"{name}" is {_article(kind)} here',
-                length=length_of_scalar(located),
-                expected=" or ".join(_KIND_NAMES[k] for k in key.kinds),
-            )
+            expected = " or ".join(_KIND_NAMES[k] for k in key.kinds)
+            report_scalar(located, f'"{name}" is {_article(kind)} here', expected, report)
     return good
 
 
@@ -88,13 +84,18 @@ def check_word(located: Located, expected: str, report: Report) -> bool:
     """Whether a value can be a name in Python; reported if not."""
     if is_word(str(located.value)):
         return True
-    message = f'"{located.value}" is no name'
-    report.error(located.place, message, length=length_of_scalar(located), expected=expected)
+    report_scalar(located, f'"{located.value}" is no name', expected, report)
     return False
 
 
 def _article(kind: str) -> str:
     return {"number": "a number", "nothing": "empty"}.get(kind, _KIND_NAMES.get(kind, kind))
+
+
+def report_scalar(located: Located, message: str, expected: str, report: Report, help: str = "") -> None:
+    """Reports a mistake in a scalar, all of which is underlined."""
+    length = length_of_scalar(located)
+    report.error(located.place, message, length=length, expected=expected, help=help)
 
 
 def length_of_scalar(located: Located) -> int:
