@@ -106,9 +106,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
     """A test leaves the numbers of threads as they were, and the environment of what others start.
 
-    The bits of large products depend on both.
+    The bits of large products depend on both. What the test thawed (``resize_`` looks at all objects) is frozen
+    again, else each collection would go through all tests.
     """
     yield
+    if not gc.get_freeze_count():
+        gc.collect()
+        gc.freeze()
     (before, environment), after = item.stash[BEFORE], thread_counts()
     if not before.items() <= after.items():  # a library may have been loaded
         set_thread_counts(before)

@@ -239,9 +239,12 @@ class UntypedStorage(StorageConversions):
 
     def movable(self) -> list[TensorBase]:
         """The tensors over the memory, which may be moved. RuntimeError where somebody else has it, too."""
+        refusal = "Trying to resize storage that is not resizable"
+        if not self.resizable():  # first: to look for the tensors takes long
+            raise RuntimeError(refusal)
         tensors = self._tensors()
-        if not self.resizable() or any([is_held(tensor._array) for tensor in tensors]):
-            raise RuntimeError("Trying to resize storage that is not resizable")
+        if any([is_held(tensor._array) for tensor in tensors]):
+            raise RuntimeError(refusal)
         return tensors
 
     def _window(self, tensor: TensorBase, root: Any) -> Any:
