@@ -31,6 +31,18 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """The tests that were collected are no work for the collector: ``gc.collect()`` is in many tests."""
     gc.freeze()
     gc.enable()
+    gc.unfreeze = unfreeze
+
+
+#: What thaws all objects, as ``resize_`` of shared memory does; and whether a test did.
+_unfreeze = gc.unfreeze
+_thawed: list[bool] = []
+
+
+def unfreeze() -> None:
+    """``gc.unfreeze``, noted: ``gc.get_freeze_count`` counts a million objects each time."""
+    _unfreeze()
+    _thawed.append(True)
 
 
 def without_torch(config: pytest.Config) -> bool:
@@ -106,11 +118,11 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
     """A test leaves the numbers of threads as they were, and the environment of what others start.
 
-    The bits of large products depend on both. What the test thawed (``resize_`` looks at all objects) is frozen
-    again, else each collection would go through all tests.
+    The bits of large products depend on both. What it thawed is frozen again.
     """
     yield
-    if not gc.get_freeze_count():
+    if _thawed:
+        _thawed.clear()
         gc.collect()
         gc.freeze()
     (before, environment), after = item.stash[BEFORE], thread_counts()

@@ -269,8 +269,7 @@ class UntypedStorage(StorageConversions):
         """
         from .tensor_base import TensorBase
 
-        if gc.get_freeze_count():
-            gc.unfreeze()  # it does not tell of those that are frozen; they only become the collector's again
+        gc.unfreeze()  # it does not tell of those that are frozen; they only become the collector's again
         alive = [found for found in gc.get_objects() if issubclass(type(found), TensorBase)]
         return [found for found in alive if self._is_memory_of(found)]
 
