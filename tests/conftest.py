@@ -22,6 +22,17 @@ from narrowed import pytest_generate_tests as pytest_generate_tests
 from scratch import Scratch, copy_project
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """The BLAS of each worker has its share of the processors.
+
+    Else its threads, which it asks for matrices of any size, wait for a processor that another worker has:
+    milliseconds for what takes microseconds, spinning.
+    """
+    if workers := config.getoption("numprocesses", None):
+        share = (os.cpu_count() or 1) // int(workers)
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", str(max(1, share)))
+
+
 def pytest_collection(session: pytest.Session) -> None:
     """Nothing that is collected becomes garbage."""
     gc.disable()
