@@ -38,6 +38,7 @@ BACKWARD_INSIDE = (
     "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
     "functorch.vjp instead or call backward() outside of functorch transforms."
 )
+_DATA = "accessing `data` under vmap transform is not allowed"
 _NO_DATA = "Cannot access data pointer of Tensor that doesn't have storage"
 
 
@@ -131,12 +132,17 @@ class BatchedTensor(Tensor):
 
     @property
     def data(self) -> Tensor:
-        """RuntimeError: the slices have no memory of their own."""
-        raise RuntimeError("accessing `data` under vmap transform is not allowed")
+        """The same slices without history, for transforms inside of the ``vmap`` that differentiate.
+
+        Raises RuntimeError without one: the slices have no memory of their own.
+        """
+        if not self._layer.differentiated_inside():
+            raise RuntimeError(_DATA)
+        return wrap(self._value.data, self._bdim, self._layer)
 
     @data.setter
     def data(self, value: Any) -> None:
-        raise RuntimeError("accessing `data` under vmap transform is not allowed")
+        raise RuntimeError(_DATA)
 
     def backward(self, *args: Any, **keywords: Any) -> NoReturn:
         """RuntimeError: a function that is transformed is differentiated by transforms."""

@@ -63,6 +63,11 @@ class VmapLevel(Layer):
                 return True
         return False
 
+    def differentiated_inside(self) -> bool:
+        """Whether the function is run by a transform inside of this one that is no ``vmap``."""
+        inside = [level for level in vmap_levels() if level.level >= self.level]
+        return grad_mode.transforms > self.outer_transforms + sum([level.strict for level in inside])
+
     def __call__(self, operator: Operator, arguments: tuple[Any, ...], proceed: Callable[..., Any]) -> Any:
         if self.lowered:
             return proceed(*arguments)

@@ -186,6 +186,20 @@ def strided(m: Any, x: Any) -> Any:
 
 
 @function
+def detached(m: Any, x: Any) -> Any:
+    return (x * x).detach() * x * x
+
+
+@function
+def written_under_no_grad(m: Any, x: Any) -> Any:
+    y = x * x
+    with m.no_grad():
+        y.mul_(x)
+        y[0] = 2 * y[1]
+    return y * x
+
+
+@function
 def linear(m: Any, x: Any) -> Any:
     return x * 3 + 1
 

@@ -26,7 +26,8 @@ def close(a: Any, b: Any) -> bool:
 # -- identities, without torch --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+# What is written under no_grad, forward mode sees, in PyTorch too.
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name != "written_under_no_grad"])
 def test_forward_and_reverse_agree(name: str) -> None:
     f = lambda x: FUNCTIONS[name](tengen, x)  # noqa: E731
     x = INPUTS["vector"](tengen)

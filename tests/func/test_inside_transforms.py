@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+import tengen
+
 TRANSFORMS = ("grad", "jvp", "vmap")
 
 
@@ -67,6 +69,50 @@ def test_new_leaves_may_be_made(m: ModuleType, transform: str) -> None:
 def test_data_under_vmap(m: ModuleType) -> None:
     with pytest.raises(RuntimeError, match="accessing `data` under vmap transform is not allowed"):
         m.vmap(lambda x: x.data * 2)(m.ones(3))
+
+
+def _detached_in_place(y: Any) -> Any:
+    y = y.clone()
+    y.detach_()
+    return y
+
+
+#: Transforms of a function of one tensor, by letter: ``v`` is around all to its right.
+AROUND: dict[str, Callable[[ModuleType, Any], Callable[[Any], Any]]] = {
+    "g": lambda m, f: m.func.grad(lambda x: f(x).sum()),
+    "j": lambda m, f: lambda x: m.func.jvp(f, (x,), (x.detach() + 1,))[1],
+    "v": lambda m, f: m.vmap(f),
+    "f": lambda m, f: m.func.jacfwd(f),
+    "r": lambda m, f: m.func.jacrev(f),
+}
+
+
+@pytest.mark.parametrize("chain", ["g", "j", "f", "r", "vg", "vj", "vr"])
+def test_data_under_what_differentiates(m: ModuleType, chain: str) -> None:
+    """Also inside of vmap: there the level that differentiates has the tensor."""
+
+    def value(cut: Callable[[Any], Any]) -> Any:
+        f = lambda x: cut(x * 2) * x * x  # noqa: E731
+        for letter in reversed(chain):
+            f = AROUND[letter](m, f)
+        return f(m.tensor([1.0, 2.0, 3.0])).tolist()
+
+    assert value(lambda y: y.data) == value(_detached_in_place) == value(lambda y: y.detach())
+
+
+@pytest.mark.parametrize("chain", ["gg", "gj", "jg", "jj", "gv", "gvg", "ggg", "fr", "rf", "vgg", "fvr"])
+def test_a_history_is_cut_off_at_all_levels(chain: str) -> None:
+    """By ``data`` and ``detach_()`` as by ``detach()``; in PyTorch the former cut at the newest one."""
+
+    def value(cut: Callable[[Any], Any]) -> Any:
+        f = lambda x: cut(x * 2) * x * x  # noqa: E731
+        for letter in reversed(chain):
+            f = AROUND[letter](tengen, f)
+        return f(tengen.tensor([1.0, 2.0, 3.0])).tolist()
+
+    if chain[-1] != "v":
+        assert value(lambda y: y.data) == value(lambda y: y.detach())
+    assert value(_detached_in_place) == value(lambda y: y.detach())
 
 
 def test_a_pullback_made_under_no_grad_records_where_it_is_called(m: ModuleType) -> None:
