@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .accumulate_grad import AccumulateGrad
     from .forward.forward_grad import ForwardGrad
     from .hooks import NodeExtra
+    from .view import ViewList
     from .view_paths import ViewPath
     from .writes import SharedArray
 
@@ -33,6 +34,7 @@ class AutogradMeta:
         "lock",
         "name",
         "path",
+        "relatives",
         "retains_grad",
         "shared",
     )
@@ -53,6 +55,8 @@ class AutogradMeta:
         self.creation = PLAIN_VIEW
         #: Of a view without a history: it requires gradients only as its base does, and gets none.
         self.follows = False
+        #: Of what is no view: those that show the same memory and are no views of it either, itself too.
+        self.relatives: ViewList | None = None
         #: Where arrays cannot change: what the tensor shows, with others, and the path to its part.
         self.shared: SharedArray | None = None
         self.path: ViewPath | None = None

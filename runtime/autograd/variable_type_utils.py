@@ -22,6 +22,7 @@ from .input_metadata import broadcasts_to
 from .linear_maps import BroadcastTo, Cast, Copy, Identity, apply_linear
 from .memory_overlap import FREE, NOTHING, OUT, check_no_internal_overlap, check_overlap
 from .node import NotImplementedNode, UndefinedGrad
+from .relatives import check_relatives, outdate_relatives
 from .room import check_room, with_room
 from .view import differentiable, lose_history, modified_message, renew_views, rewrite_views, set_history
 from .view_geometry import element_count
@@ -157,6 +158,14 @@ def check_inplace(tensor: Any) -> None:
             )
     elif tensor._edge is None and tensor._requires_grad:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+    if _has_relatives(tensor):
+        check_relatives(tensor)
+
+
+def _has_relatives(tensor: Any) -> bool:
+    """Whether others that are no views of it, nor it of them, may show the memory of a tensor."""
+    meta = tensor._meta if tensor._base is None else tensor._base._meta
+    return meta is not None and meta.relatives is not None
 
 
 def check_writable(op_name: str, tensor: Any, result: Any, exact: bool) -> None:
@@ -216,7 +225,13 @@ def rebase(tensor: Any, edge: Edge, own_edge: Any) -> None:
     if base is None:
         set_history(tensor, edge)
         rewrite_views(tensor)
-        return
+    else:
+        _rebase_view(tensor, base, edge, own_edge)
+    if _has_relatives(tensor):
+        outdate_relatives(tensor)
+
+
+def _rebase_view(tensor: Any, base: Any, edge: Edge, own_edge: Any) -> None:
     fn, number = edge[0], edge[1]
     # Where the Node does not lead to the old value by this very edge, the old history of the view,
     # which other Nodes lead to, takes the gradient to the base.

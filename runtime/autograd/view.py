@@ -269,8 +269,8 @@ _ADVICE = {
 }
 
 
-def _origin(edge: Any) -> str:
-    return "A view" if edge is None else f"Output {edge[1]} of {edge[0].name()}"
+def _origin(edge: Any, without: str = "A view") -> str:
+    return without if edge is None else f"Output {edge[1]} of {edge[0].name()}"
 
 
 def modified_message(creation: int, edge: Any) -> str:
@@ -286,6 +286,15 @@ def modified_message(creation: int, edge: Any) -> str:
             + _NO_GRAD_ADVICE
         )
     return f"{_origin(edge)} is a view and is being modified inplace. {_ADVICE[creation]}"
+
+
+def related_message(edge: Any) -> str:
+    """The error of using what shows the memory of another layout's tensor, to which a write went."""
+    return (
+        f"{_origin(edge, 'A tensor')} shares memory with a nested or a sparse tensor, or with the values of "
+        "one, and this memory has been modified inplace. That does not make its history anew: gradients "
+        "would be wrong. You should replace the inplace operation by an out-of-place one, or clone it."
+    )
 
 
 def rewritten_message(creation: int, edge: Any) -> str:

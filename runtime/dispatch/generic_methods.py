@@ -12,9 +12,9 @@ from typing import Any
 
 from ..autograd.grad_mode import grad_mode
 from ..autograd.inference_mode import run_in_mode
+from ..autograd.relatives import relate
 from ..autograd.view import as_view
 from ..core.errors import explain
-from ..core.storage import storage_of
 from .operator import by_method
 from .view_steps import shared_view, shared_views
 
@@ -125,7 +125,7 @@ def run_shared_list(T: Any, method: str, arguments: tuple[Any, ...], compute: Co
 
 def _count_together(source: Any, out: Any) -> None:
     if source._array.shares_memory(out._array):
-        out._storage = storage_of(source)
+        relate(source, out)
 
 
 def _run(

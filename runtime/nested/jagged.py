@@ -9,9 +9,9 @@ import numpy as np
 
 import tengen.generated.functions as F
 
+from ..autograd.relatives import relate
 from ..core.memory_format import jagged as jagged_layout, layout as Layout, strided
 from ..core.scalar_type import bool_, int64
-from ..core.storage import storage_of
 from ..core.tensor_base import TensorBase
 from ..tensors.creation import as_tensor
 from .lists import as_nested_tensor, check_device
@@ -61,7 +61,7 @@ def nested_tensor_from_jagged(
     _check_lengths(name, offsets, lengths, min_seqlen, max_seqlen)
     made = F._nested_view_from_jagged(values, offsets, lengths, at)
     if _is_tensor(made):
-        made._storage = storage_of(values)  # a write to one is a write to the other
+        relate(values, made)  # a write to one is a write to the other
     return made
 
 

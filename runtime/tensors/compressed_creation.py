@@ -9,6 +9,7 @@ import numpy as np
 
 import tengen.generated.functions as F
 
+from ..autograd.relatives import relate
 from ..core.device import device as Device
 from ..core.memory_format import (
     SPARSE,
@@ -72,6 +73,8 @@ def sparse_compressed_tensor(
     except RuntimeError as error:
         raise RuntimeError(f"{name}_tensor: {error}") from None
     made = F._sparse_compressed_tensor_unsafe(compressed, plain, stored, shape, layout=layout)
+    if isinstance(made, TensorBase) and made._array.shares_memory(stored._array):
+        relate(stored, made)  # a write to one is a write to the other
     return required(made, requires_grad)
 
 

@@ -173,3 +173,107 @@ def test_what_is_not_recorded_may_be_written(layout: str) -> None:
     plain.values().mul_(0)
     assert not stored(plain).any()
     assert stored(x).any()
+
+
+def jagged_of(values: Any) -> Any:
+    return tengen.nested.nested_tensor_from_jagged(values, tengen.tensor([0, 2, 4]))
+
+
+def compressed_of(layout: str) -> Callable[[Any], Any]:
+    def make(values: Any) -> Any:
+        shape = (4, 1, 1, 2) if layout in ("sparse_bsr", "sparse_bsc") else (4, 2)
+        lines = tengen.tensor([0, 2, 4]), tengen.tensor([0, 1, 0, 1])
+        return tengen.sparse_compressed_tensor(*lines, values.view(shape), layout=getattr(tengen, layout))
+
+    return make
+
+
+#: Of 4 rows of 2 values a tensor of another layout over their memory.
+OVER: dict[str, Callable[[Any], Any]] = {
+    "jagged": jagged_of,
+    "a part, jagged": lambda v: jagged_of(v[:4]),
+    "rows, jagged": lambda v: tengen.nested.narrow(
+        v.view(2, 2, 2), 1, 0, tengen.tensor([2, 2]), layout=tengen.jagged
+    ),
+    "a view, jagged": lambda v: jagged_of(v).transpose(1, 2),
+    **{name: compressed_of(name) for name in ("sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")},
+    "sparse_csr.t": lambda v: compressed_of("sparse_csr")(v).transpose(0, 1),
+}
+WRITES: dict[str, Callable[[Any, Any], Any]] = {
+    "mul_": lambda x, _: x.mul_(2),
+    "neg_": lambda x, _: x.neg_(),
+    "copy_": lambda x, _: x.copy_(x * 2),
+    "add_": lambda x, _: x.add_(x),
+    "fill_": lambda x, _: x.fill_(3.0),
+    "of what requires grad": lambda x, w: x.mul_(w),
+}
+
+
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("name", OVER)
+def test_no_recorded_write_reaches_a_leaf(name: str, write: str) -> None:
+    """Neither through a tensor of another layout that is made of it. What is not recorded does."""
+    leaf = tengen.arange(1.0, 9.0).view(4, 2).requires_grad_()
+    before, w = leaf.tolist(), tengen.tensor(3.0, requires_grad=True)
+    x = OVER[name](leaf)
+    with pytest.raises(RuntimeError, match=r"in-place|inplace"):
+        WRITES[write](x, w)
+    assert leaf.tolist() == before and not leaf._version
+    with tengen.no_grad():
+        WRITES[write](x, w)
+    assert leaf.tolist() != before and leaf._version == 1
+
+
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("requires_grad", [True, False])
+@pytest.mark.parametrize("name", [name for name in OVER if "view" not in name and ".t" not in name])
+def test_what_shares_memory_with_what_was_written_has_no_history_of_before(
+    name: str, requires_grad: bool, write: str
+) -> None:
+    leaf = tengen.arange(1.0, 9.0).view(4, 2).requires_grad_(requires_grad)
+    w = tengen.tensor(3.0, requires_grad=True)
+    values = leaf * 1
+    part = values[1:]
+    x = OVER[name](values)
+    seen = x.values()
+    WRITES[write](x, w)
+    if not x.requires_grad:
+        return  # nothing was recorded
+    inputs = [t for t in (leaf, w) if t.requires_grad]
+    for other in (values, part, seen, seen[0]):
+        with pytest.raises(RuntimeError, match="modified inplace"):
+            tengen.autograd.grad(other.sum(), inputs, allow_unused=True)
+    found = tengen.autograd.grad(x.values().sum(), inputs, allow_unused=True)
+    if requires_grad and write == "mul_":
+        assert found[0].tolist() == [[2.0, 2.0]] * 4
+    if write == "of what requires grad":
+        assert found[-1].item() == 36.0
+
+
+def test_what_is_detached_keeps_out_of_it() -> None:
+    """As of strided tensors: values that were read are constants, whatever is written later."""
+    leaf = tengen.ones(4, 2, requires_grad=True)
+    x = jagged_of(leaf * 1)
+    apart = x.detach().values().requires_grad_()
+    x.mul_(2)
+    assert tengen.autograd.grad((apart * 3).sum(), apart)[0].tolist() == [[3.0, 3.0]] * 4
+
+
+def test_elements_of_sparse_vectors_may_be_written() -> None:
+    x = tengen.eye(3)[0].to_sparse()
+    for element in (x[0], x.select(0, 0), *x.unbind(), x[:1].squeeze(0), x[0].to_dense()):
+        assert element.mul_(3).item() in (0.0, 3.0)
+
+
+@pytest.mark.parametrize("layout", ["sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"])
+def test_what_is_written_to_a_compressed_tensor_goes_to_its_values(layout: str) -> None:
+    """As in PyTorch, where the result has elements at the same places."""
+    values = tengen.arange(1.0, 9.0).view(4, 2)
+    x = compressed_of(layout)(values)
+    seen = x.values()
+    x.mul_(2)
+    x.transpose(0, 1).add_(x.transpose(0, 1)) if layout in ("sparse_csr", "sparse_csc") else x.add_(x)
+    assert (
+        values.tolist() == seen.view(4, 2).tolist() == [[4.0, 8.0], [12.0, 16.0], [20.0, 24.0], [28.0, 32.0]]
+    )
+    assert values._version == x._version == 2

@@ -37,7 +37,7 @@ def layout_of(by_rows: bool, blocked: bool) -> str:
 
 
 class CompressedArray(StoredArray):
-    """An array in a compressed format. In-place operators give it other contents (``assign``)."""
+    """An array in a compressed format. In-place operators write its values, or ``assign`` other contents."""
 
     __slots__ = ("compressed", "layout", "plain")
 
@@ -64,6 +64,11 @@ class CompressedArray(StoredArray):
     def blocked(self) -> bool:
         """Whether blocks are stored, not elements."""
         return KINDS[self.layout][1]
+
+    @property
+    def written(self) -> Array:
+        """What in-place operators write to, where the result stores the same elements."""
+        return self.values
 
     @property
     def batch_dim(self) -> int:

@@ -83,7 +83,11 @@ def copyto(destination: CompressedArray, source: Any) -> None:
         raise RuntimeError(
             f"copy_: sizes must agree, but got {list(destination.shape)} and {list(source.shape)}"
         )
-    destination.assign(copy(cast(source, destination.dtype)))
+    written = cast(source, destination.dtype)
+    if destination.same_places(written):
+        np.copyto(destination.values, written.values)
+    else:
+        destination.assign(copy(written))
 
 
 def to_numpy(a: CompressedArray) -> NoReturn:

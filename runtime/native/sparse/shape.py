@@ -133,7 +133,7 @@ def coo_select(self: CooArray, dim: int, index: int) -> Any:
         return _taken(self, at, index, shape)
     there = self.indices[at] == index
     if self.sparse_dim == 1:
-        return self.values[there].sum(0, dtype=self.values.dtype)
+        return np.asarray(self.values[there].sum(0, dtype=self.values.dtype))
     return CooArray(np.delete(self.indices[:, there], at, 0), self.values[there], shape)
 
 

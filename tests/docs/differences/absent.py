@@ -138,6 +138,12 @@ CLAIMS = [
     ),
     Claim(
         "Sparse tensors",
+        "v = m.ones(2, requires_grad=True)\nm.sparse_csr_tensor([0, 1, 2], [0, 1], v).mul_(2)\nv.tolist()",
+        RuntimeError,
+        [2.0, 2.0],
+    ),
+    Claim(
+        "Sparse tensors",
         "s = m.ones(3, 2, 1, 2).to_sparse(2).sum(2, keepdim=True)\n(s.sparse_dim(), s.dense_dim())",
         (2, 2),
         (3, 1),

@@ -160,7 +160,7 @@ def counts(z):
     calls.append(1)
     return z * z
 """
-TWICE = """
+CUT_OFF = """
 first = func.grad(lambda x: (cut(x * 2) * x * x).sum())
 func.grad(lambda x: first(x).sum())(x).tolist()
 """
@@ -315,7 +315,7 @@ CLAIMS = [
     Claim("Transforms of functions", FUNC + "func.grad(hooked)(x).tolist()", [2.0, 4.0], RuntimeError),
     Claim("Transforms of functions", FUNC + "func.grad(makes)(x).requires_grad", True, False),
     *(
-        Claim("Transforms of functions", f"{FUNC}def cut(y):\n    {cut}\n{TWICE}", [4.0, 8.0], [8.0, 16.0])
+        Claim("Transforms of functions", f"{FUNC}def cut(y):\n    {cut}\n{CUT_OFF}", [4.0, 8.0], [8.0, 16.0])
         for cut in ("return y.data", "y.detach_()\n    return y")
     ),
     Claim("Transforms of functions", FUNC + "func.linearize(counts, x)\nlen(calls)", 1, 2),
