@@ -109,8 +109,22 @@ def conv_tbc(self: Tensor, weight: Tensor, bias: Tensor, pad: int) -> Tensor:
             "Input must be (time, batch, in_channels), weight (kernel_width, in_channels, out_channels), "
             f"bias 1-d, but got {list(self.shape)}, {list(weight.shape)} and {list(bias.shape)}"
         )
-    out = F.conv1d(self.permute(1, 2, 0), weight.permute(2, 1, 0), bias, 1, pad)
-    return out.permute(2, 0, 1).contiguous()
+    (steps, batch, channels), (width, inputs, outputs) = self.shape, weight.shape
+    count = steps + 2 * pad - width + 1
+    if channels != inputs or bias.shape[0] != outputs or pad < 0 or not width or count <= 0:
+        raise RuntimeError(
+            f"{list(self.shape)} and a padding of {pad} do not fit a weight of {list(weight.shape)} and a bias "
+            f"of {list(bias.shape)}"
+        )
+    wide = self.dtype.opmath
+    out = bias.to(wide).expand(count, batch, outputs)
+    for k in range(width):
+        # Steps beyond the ends have no part in it, so a weight that is NaN is not multiplied with their zeros.
+        first, last = max(pad - k, 0), min(steps + pad - k, count)
+        if first < last:
+            product = self[first + k - pad : last + k - pad].to(wide) @ weight[k].to(wide)
+            out = out + F.constant_pad_nd(product, (0, 0, 0, 0, first, count - last))
+    return out.to(self.dtype)
 
 
 # ------------------------------------------------------------------------------------ grids

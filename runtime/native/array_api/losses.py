@@ -102,9 +102,9 @@ def _weighted(loss: Array, weight: Array | None) -> Array:
     return loss if weight is None else loss * weight
 
 
-def _check_probabilities(values: Any) -> None:
+def _check_probabilities(name: str, values: Any) -> None:
     if values.size and not (values.min() >= 0 and values.max() <= 1):
-        raise RuntimeError("all elements of input should be between 0 and 1")
+        raise RuntimeError(f"all elements of {name} should be between 0 and 1")
 
 
 def binary_cross_entropy_forward(
@@ -112,7 +112,8 @@ def binary_cross_entropy_forward(
 ) -> Array:
     """``-weight * (target log(self) + (1 - target) log(1 - self))``, the logarithms at least -100."""
     host.check_same_size(self, target)
-    self = xp.checked(self, _check_probabilities)
+    self = xp.checked(self, partial(_check_probabilities, "input"))
+    target = xp.checked(target, partial(_check_probabilities, "target"))
     floor = as_array(xp, _LOG_FLOOR, self)
     other = xp.maximum(xp.log1p(-self), floor) * (target - 1)
     return _reduced(xp, _weighted(other - xp.maximum(xp.log(self), floor) * target, weight), reduction)

@@ -157,11 +157,12 @@ def _weighted(loss: Array, weight: Array | None) -> Array:
 def binary_cross_entropy_forward(self: Array, target: Array, weight: Array | None, reduction: int) -> Array:
     """``-weight * (target log(self) + (1 - target) log(1 - self))``, the logarithms at least -100.
 
-    Raises RuntimeError when the sizes differ and when an element of ``self`` is outside [0, 1].
+    Raises RuntimeError when the sizes differ and when an element of one of them is not in [0, 1].
     """
     check_same_size(self, target)
-    if self.size and not (np.min(self) >= 0 and np.max(self) <= 1):
-        raise RuntimeError("all elements of input should be between 0 and 1")
+    for name, values in (("input", self), ("target", target)):
+        if values.size and not (np.min(values) >= 0 and np.max(values) <= 1):
+            raise RuntimeError(f"all elements of {name} should be between 0 and 1")
     loss = np.maximum(np.log1p(-self), _LOG_FLOOR)
     loss *= target - 1
     loss -= np.maximum(np.log(self), _LOG_FLOOR) * target
