@@ -113,13 +113,13 @@ def conv_tbc(self: Tensor, weight: Tensor, bias: Tensor, pad: int) -> Tensor:
     count = steps + 2 * pad - width + 1
     if channels != inputs or bias.shape[0] != outputs or pad < 0 or not width or count <= 0:
         raise RuntimeError(
-            f"{list(self.shape)} and a padding of {pad} do not fit a weight of {list(weight.shape)} and a bias "
-            f"of {list(bias.shape)}"
+            f"an input of {list(self.shape)} with a padding of {pad} does not fit a weight of "
+            f"{list(weight.shape)} and a bias of {list(bias.shape)}"
         )
     wide = self.dtype.opmath
     out = bias.to(wide).expand(count, batch, outputs)
     for k in range(width):
-        # Steps beyond the ends have no part in it, so a weight that is NaN is not multiplied with their zeros.
+        # Steps beyond the ends have no part in it: a weight that is NaN is not multiplied with zeros.
         first, last = max(pad - k, 0), min(steps + pad - k, count)
         if first < last:
             product = self[first + k - pad : last + k - pad].to(wide) @ weight[k].to(wide)
