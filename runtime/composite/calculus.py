@@ -134,13 +134,13 @@ def _gradient_dims(
     dims = wrap_dims(wanted, self.ndim)
     if given not in (None, len(dims)):
         raise RuntimeError(
-            "torch.gradient expected spacing to be unspecified, a scalar or a list of as many as there are "
+            "gradient: expected spacing to be unspecified, a scalar or a list of as many as there are "
             f"dimensions, {len(dims)}, but got a list of length {given}"
         )
     for d in dims:
         if self.shape[d] < edge + 1:
             raise RuntimeError(
-                "torch.gradient expected each dimension size to be at least edge_order+1, "
+                "gradient: expected each dimension size to be at least edge_order+1, "
                 f"but dimension {d} has size {self.shape[d]}"
             )
     return dims
@@ -162,12 +162,12 @@ def _by_points(self: Tensor, x: Tensor, d: int, edge: int) -> Tensor:
     """The derivative along ``d`` of samples at the points ``x``: of the parabola through each three."""
     if x.ndim != 1:
         raise RuntimeError(
-            "torch.gradient expected each element of spacing to have one dimension, "
+            "gradient: expected each element of spacing to have one dimension, "
             f"but got an element with {x.ndim} dimensions!"
         )
     if x.device != self.device:
         raise RuntimeError(
-            "torch.gradient expected each tensor to be on the same device, "
+            "gradient: expected each tensor to be on the same device, "
             f"but got devices {self.device} and {x.device}."
         )
     h = x.diff()

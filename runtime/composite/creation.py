@@ -245,7 +245,7 @@ def _end(value: Any, name: str, function: str) -> Any:
         return value
     if value.ndim:
         raise RuntimeError(
-            f"{function} only supports 0-dimensional start and end tensors, "
+            f"{function}: only supports 0-dimensional start and end tensors, "
             f"but got {name} with {value.ndim} dimension(s)."
         )
     if not value._type.backend.has_data:

@@ -26,7 +26,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
             raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {x.dtype}")
     if compute_mode not in (None, 0, 1, 2):
         raise RuntimeError(f"possible modes: 0, 1, 2, but was: {compute_mode}")
-    batch = broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
+    batch = broadcast_shapes(x1.shape[:-2], x2.shape[:-2], name="cdist: ")
     return F._cdist_forward(
         x1.expand((*batch, *x1.shape[-2:])), x2.expand((*batch, *x2.shape[-2:])), p, compute_mode
     )

@@ -74,7 +74,7 @@ def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Ten
         ours[dim] = theirs[dim] = 1
     if ours == theirs:
         return self.gather(dim, indices)
-    common = list(broadcast_shapes(tuple(ours), tuple(theirs)))
+    common = list(broadcast_shapes(tuple(ours), tuple(theirs), name="take_along_dim: "))
     source, chosen = common.copy(), common.copy()
     if self.ndim:
         source[dim], chosen[dim] = self.shape[dim], indices.shape[dim]
@@ -83,7 +83,7 @@ def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Ten
 
 def _from_front(indices: Tensor, size: int) -> Tensor:
     """Negative indices counted from the front; any index is taken modulo the size, as in torch."""
-    return indices.remainder(size) if size else indices
+    return indices.remainder(int(size)) if size else indices
 
 
 def combinations(self: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:

@@ -72,7 +72,7 @@ def broadcast_tensors(tensors: Sequence[Tensor]) -> Tensors:
     """All expanded to the shape they broadcast to."""
     if not tensors:
         return ()
-    shape = broadcast_shapes(*[t._array.shape for t in tensors])
+    shape = broadcast_shapes(*[t._array.shape for t in tensors], name="broadcast_tensors: ")
     return tuple([t if t._array.shape == shape else t.expand(shape) for t in tensors])
 
 

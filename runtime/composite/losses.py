@@ -49,11 +49,13 @@ def cosine_embedding_loss(
     Raises RuntimeError unless the inputs have one dim more than the target, which has at most one.
     """
     if target.ndim > 1:
-        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+        raise RuntimeError(
+            "cosine_embedding_loss: 0D or 1D target tensor expected, multi-target not supported"
+        )
     if not input1.ndim == input2.ndim == target.ndim + 1:
         raise RuntimeError(
-            f"{target.ndim}D target tensor expects {target.ndim + 1}D input tensors, but found inputs with "
-            f"sizes {list(input1.shape)} and {list(input2.shape)}."
+            f"cosine_embedding_loss: {target.ndim}D target tensor expects {target.ndim + 1}D input "
+            f"tensors, but found inputs with sizes {list(input1.shape)} and {list(input2.shape)}."
         )
     dim = input1.ndim - 1
     squares = ((input1 * input1).sum(dim) + 1e-12) * ((input2 * input2).sum(dim) + 1e-12)
@@ -71,15 +73,15 @@ def nll_loss_nd(
     Raises ValueError when the batch sizes differ, RuntimeError when other sizes do.
     """
     if not self.ndim:
-        raise ValueError("Expected 1 or more dimensions (got 0)")
+        raise ValueError("nll_loss: Expected 1 or more dimensions (got 0)")
     if self.ndim == 1:
         if target.ndim == 1 and target.shape[0] != 1:
             raise ValueError(
-                f"For 1D input, 1D target must have size 1, but got target size: {target.shape[0]}"
+                f"nll_loss: For 1D input, 1D target must have size 1, but got target size: {target.shape[0]}"
             )
     elif not target.ndim or self.shape[0] != target.shape[0]:
         raise ValueError(
-            f"Expected input batch_size ({self.shape[0]}) to match target batch_size "
+            f"nll_loss: Expected input batch_size ({self.shape[0]}) to match target batch_size "
             f"({target.shape[0] if target.ndim else 'none'})."
         )
     if self.ndim < 3:
@@ -88,7 +90,7 @@ def nll_loss_nd(
         return F.nll_loss2d(self, target, weight, reduction, ignore_index)
     shape = (self.shape[0], *self.shape[2:])
     if target.shape != shape:
-        raise RuntimeError(f"Expected target size {list(shape)}, got {list(target.shape)}")
+        raise RuntimeError(f"nll_loss: Expected target size {list(shape)}, got {list(target.shape)}")
     flat = (self.shape[0], 1, prod(self.shape[2:]))
     out = F.nll_loss2d(
         self.reshape(*self.shape[:2], *flat[1:]), target.reshape(flat), weight, reduction, ignore_index
@@ -207,8 +209,9 @@ def check_triplet(anchor: Tensor, positive: Tensor, negative: Tensor) -> None:
     """Raise RuntimeError for unlike ranks."""
     if not anchor.ndim == positive.ndim == negative.ndim:
         raise RuntimeError(
-            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, "
-            f"but got: anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
+            "triplet_margin_loss: The anchor, positive, and negative tensors are expected to have the same "
+            f"number of dimensions, but got: anchor {anchor.ndim}D, positive {positive.ndim}D, and negative "
+            f"{negative.ndim}D inputs"
         )
 
 

@@ -79,10 +79,14 @@ def batch_norm(
             f"Dimension out of range (expected to be in range of [-{input.ndim or 1}, 0], but got 1)"
         )
     if (running_mean is None) is not (running_var is None):
-        raise ValueError("running_mean and running_var must either both be None or neither be None")
+        raise ValueError(
+            "batch_norm: running_mean and running_var must either both be None or neither be None"
+        )
     for name, statistic in (("running_mean", running_mean), ("running_var", running_var)):
         if statistic is not None and statistic.numel() != input.shape[1]:
-            raise RuntimeError(f"{name} should contain {input.shape[1]} elements not {statistic.numel()}")
+            raise RuntimeError(
+                f"batch_norm: {name} should contain {input.shape[1]} elements not {statistic.numel()}"
+            )
     kind = input.dtype
     if input._type.rounds:  # the running statistics are written to
         input, weight, bias = widened(input, weight, bias)
@@ -144,11 +148,15 @@ def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, eps: float | None
 ) -> Tensor:
     """Division by the root mean square."""
+    from ..core.errors import explain
     from ..native.nn.normalization import layer_shapes
 
     if has_operator(input._type, "_native_rms_norm") and (weight is None or weight._type is input._type):
         return F._native_rms_norm(input, normalized_shape, weight, eps)[0]
-    layer_shapes(input, tuple(normalized_shape), weight, None)
+    try:
+        layer_shapes(input, tuple(normalized_shape), weight, None)
+    except RuntimeError as error:
+        raise explain(error, "rms_norm") from None
     if not (input.is_floating_point() or input.is_complex()):
         raise NotImplementedError(f"rms_norm: not implemented for {input.dtype}")
     if eps is None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from tengen.generated import functions as F
 
+from ..core.error_notes import running_composite
 from ..core.scalar_type import int64
 from ..dispatch.absent import has_operator
 
@@ -109,16 +110,19 @@ def _cell(
     _expect_dims("a weight of a cell", 2, [w_ih, w_hh])
     if input.shape[1] != w_ih.shape[1]:
         raise RuntimeError(
-            f"input has inconsistent input_size: got {input.shape[1]} expected {w_ih.shape[1]}"
+            f"{running_composite()}: input has inconsistent input_size: got {input.shape[1]} expected "
+            f"{w_ih.shape[1]}"
         )
     for i, hidden in enumerate(state):
         if hidden.shape[0] != input.shape[0]:
             raise RuntimeError(
-                f"Input batch size {input.shape[0]} doesn't match hidden{i} batch size {hidden.shape[0]}"
+                f"{running_composite()}: Input batch size {input.shape[0]} doesn't match hidden{i} batch "
+                f"size {hidden.shape[0]}"
             )
         if hidden.shape[1] != w_hh.shape[1]:
             raise RuntimeError(
-                f"hidden{i} has inconsistent hidden_size: got {hidden.shape[1]}, expected {w_hh.shape[1]}"
+                f"{running_composite()}: hidden{i} has inconsistent hidden_size: got {hidden.shape[1]}, "
+                f"expected {w_hh.shape[1]}"
             )
     return step(F.linear(input, w_ih, b_ih), state, w_hh, b_hh, None)
 
@@ -364,7 +368,8 @@ def _of_data(
     for h in hx:
         if h.shape[1:2] != (sizes[0],):
             raise RuntimeError(
-                f"Expected a hidden state of {sizes[0]} sequences, but got one of size {list(h.shape)}"
+                f"{running_composite()}: Expected a hidden state of {sizes[0]} sequences, but got one of "
+                f"size {list(h.shape)}"
             )
     return _stacked(mode, data, hx, params, has_biases, num_layers, dropout, train, bidirectional, sizes)
 
@@ -424,7 +429,8 @@ def _lengths(sizes: Tensor, name: str) -> list[int]:
     """The numbers; RuntimeError unless they are a vector of int64."""
     if sizes.ndim != 1 or sizes.dtype != int64:
         raise RuntimeError(
-            f"'{name}' argument should be a 1D CPU int64 tensor, but got {sizes.ndim}D {sizes.dtype} tensor"
+            f"{running_composite()}: '{name}' argument should be a 1D CPU int64 tensor, but got "
+            f"{sizes.ndim}D {sizes.dtype} tensor"
         )
     found: list[int] = sizes.tolist()
     return found
@@ -433,9 +439,15 @@ def _lengths(sizes: Tensor, name: str) -> list[int]:
 def _rows(data: Tensor, sizes: Sequence[int]) -> Tensor:
     """As many rows as there are; RuntimeError where they are too few, or a later size is the greater."""
     if any([a < b for a, b in pairwise(sizes)]) or not sizes:
-        raise RuntimeError(f"batch_sizes must be one or more numbers that do not increase, but got {sizes}")
+        raise RuntimeError(
+            f"{running_composite()}: batch_sizes must be one or more numbers that do not increase, but "
+            f"got {sizes}"
+        )
     if not data.ndim or sum(sizes) > data.shape[0]:
-        raise RuntimeError(f"batch_sizes {sizes} need {sum(sizes)} rows of data, but got {list(data.shape)}")
+        raise RuntimeError(
+            f"{running_composite()}: batch_sizes {sizes} need {sum(sizes)} rows of data, but got "
+            f"{list(data.shape)}"
+        )
     return data.narrow(0, 0, sum(sizes))
 
 
@@ -451,15 +463,17 @@ def pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> t
         raise IndexError(f"pack_padded_sequence: input must have 2 or more dims, but it has {input.ndim}")
     counts = _lengths(lengths, "lengths")
     if not input.numel():
-        raise RuntimeError("Cannot pack empty tensors.")
+        raise RuntimeError("pack_padded_sequence: Cannot pack empty tensors.")
     batch, steps = input.shape[:2] if batch_first else (input.shape[1], input.shape[0])
     if len(counts) != batch:
         raise RuntimeError(
-            f"Expected `len(lengths)` to be equal to batch_size, but got {len(counts)} (batch_size={batch})"
+            f"pack_padded_sequence: Expected `len(lengths)` to be equal to batch_size, but got {len(counts)} "
+            f"(batch_size={batch})"
         )
     if any([n <= 0 for n in counts]):
         raise RuntimeError(
-            "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0"
+            "pack_padded_sequence: Length of all samples has to be greater than 0, but found an element in "
+            "'lengths' that is <= 0"
         )
     if any([a < b for a, b in pairwise(counts)]):
         raise RuntimeError(

@@ -67,7 +67,7 @@ def max_unpool(self: Tensor, indices: Tensor, output_size: Sequence[int], channe
         )
     if self.ndim not in (channels, channels + 1) or self.shape != indices.shape:
         raise RuntimeError(
-            f"Input to max_unpooling{dims}d should be a {channels}d or {channels + 1}d tensor of the shape "
+            f"max_unpooling{dims}d: Input should be a {channels}d or {channels + 1}d tensor of the shape "
             f"of indices, but got {list(self.shape)} and {list(indices.shape)}"
         )
     if 0 in self.shape[1:]:
@@ -106,14 +106,15 @@ def conv_tbc(self: Tensor, weight: Tensor, bias: Tensor, pad: int) -> Tensor:
     """The convolution over time of (T, B, I) with (K, I, O); RuntimeError for shapes that do not fit."""
     if self.ndim != 3 or weight.ndim != 3 or bias.ndim != 1:
         raise RuntimeError(
-            "Input must be (time, batch, in_channels), weight (kernel_width, in_channels, out_channels), "
-            f"bias 1-d, but got {list(self.shape)}, {list(weight.shape)} and {list(bias.shape)}"
+            "conv_tbc: Input must be (time, batch, in_channels), weight (kernel_width, in_channels, "
+            f"out_channels), bias 1-d, but got {list(self.shape)}, {list(weight.shape)} and "
+            f"{list(bias.shape)}"
         )
     (steps, batch, channels), (width, inputs, outputs) = self.shape, weight.shape
     count = steps + 2 * pad - width + 1
     if channels != inputs or bias.shape[0] != outputs or pad < 0 or not width or count <= 0:
         raise RuntimeError(
-            f"an input of {list(self.shape)} with a padding of {pad} does not fit a weight of "
+            f"conv_tbc: an input of {list(self.shape)} with a padding of {pad} does not fit a weight of "
             f"{list(weight.shape)} and a bias of {list(bias.shape)}"
         )
     wide = self.dtype.opmath
@@ -151,7 +152,8 @@ def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: boo
     dims = len(spatial)
     if tuple(theta.shape) != (size[0], dims, dims + 1):
         raise RuntimeError(
-            f"Expected a batch of affine matrices of shape {[size[0], dims, dims + 1]} for size {list(size)}"
+            f"affine_grid_generator: Expected a batch of affine matrices of shape "
+            f"{[size[0], dims, dims + 1]} for size {list(size)}"
             f", but got {list(theta.shape)}"
         )
     points = affine_grid_base(theta, size, align_corners).bmm(theta.transpose(1, 2))

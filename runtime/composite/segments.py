@@ -127,7 +127,7 @@ def _bounds(
     if lengths.device.type != "meta":
         if lengths.numel() and int(lengths.min()) < 0:
             raise RuntimeError("segment_reduce(): lengths contains negative value!")
-        if not unsafe and bool((lengths.sum(-1) != data.shape[axis]).any()):
+        if not unsafe and bool((lengths.sum(-1) != int(data.shape[axis])).any()):
             raise RuntimeError(
                 "segment_reduce(): Expected all rows of lengths along axis to sum to the size of data there, "
                 f"{data.shape[axis]}, when !unsafe."

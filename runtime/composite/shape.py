@@ -251,7 +251,7 @@ def narrow(self: Tensor, dim: int, start: int, length: int) -> Tensor:
 def narrow_Tensor(self: Tensor, dim: int, start: Tensor, length: int) -> Tensor:
     """As ``narrow``, with a 0-d integral tensor for ``start``."""
     if start.ndim or start.is_floating_point() or start.is_complex() or start.dtype is bool_:
-        raise RuntimeError("start must be an 0-dim integral Tensor.")
+        raise RuntimeError("narrow: start must be an 0-dim integral Tensor.")
     return narrow(self, dim, int(start), length)
 
 
@@ -297,11 +297,11 @@ def tensor_split_tensor(self: Tensor, tensor_indices_or_sections: Tensor, dim: i
     _size_to_split(self, dim)
     if given.dtype is not int64:
         raise RuntimeError(
-            f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {given.dtype}"
+            f"tensor_split: expected tensor_indices_or_sections to have dtype of long, but got {given.dtype}"
         )
     if given.ndim > 1:
         raise RuntimeError(
-            "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional "
+            "tensor_split: expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional "
             f"tensor, but got a tensor with {given.ndim} dims"
         )
     if given.ndim:
@@ -378,11 +378,11 @@ def repeat_interleave(
     elif repeats.ndim == 1:
         if repeats.shape[0] != source.shape[d]:
             raise RuntimeError(
-                f"repeats must have the same size as input along dim, but got repeats.size(0) = "
-                f"{repeats.shape[0]} and input.size({d}) = {source.shape[d]}"
+                f"repeat_interleave: repeats must have the same size as input along dim, but got "
+                f"repeats.size(0) = {repeats.shape[0]} and input.size({d}) = {source.shape[d]}"
             )
     else:
-        raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
+        raise RuntimeError("repeat_interleave: repeats must be 0-dim or 1-dim tensor")
     return source.index_select(d, F.repeat_interleave(repeats, output_size=output_size))
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import re
-from types import TracebackType
+import sys
+from os.path import dirname, join
+from types import FrameType, TracebackType
 from typing import Any
 
 _MARK = "declared in "
@@ -15,6 +17,12 @@ _KEY, _OVERLOAD = re.compile(r"^  (\w+):"), re.compile(r"^    (\w+):")
 #: The name of a copying form below ``view_copy``.
 _COPY = re.compile(r"^  view_copy: *\[?([\w.]+)")
 
+_ROOT = dirname(dirname(__file__))
+#: Where the functions are that operators are made of, and those of ``nn.functional``; and its classes.
+_COMPOSITES, _MODULES = (
+    (join(_ROOT, "composite", ""), join(_ROOT, "nn", "")),
+    join(_ROOT, "nn", "modules", ""),
+)
 #: Where the row of an operator has the operator that it is a variant of.
 _BASE = -3
 #: The package of each library that is loaded, by the folder of its declarations as its tables name it.
@@ -43,6 +51,23 @@ def public_name(operator: str) -> str:
     from tengen.generated.places import PUBLIC
 
     return PUBLIC.get(function, function)
+
+
+def running_composite() -> str:
+    """The innermost function of ``nn.functional`` or composite operator that runs in this thread, or "".
+
+    Of functions that call one another it is the first, which is named after the operator.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    name = ""
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if file.startswith(_COMPOSITES) and not file.startswith(_MODULES):
+            name = frame.f_code.co_name
+        elif name:
+            break
+        frame = frame.f_back
+    return public_name(name)
 
 
 def note_derivative(error: BaseException) -> None:

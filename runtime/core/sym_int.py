@@ -6,6 +6,8 @@ from itertools import count
 from typing import Any, Final
 from weakref import WeakValueDictionary, finalize
 
+from .error_notes import running_composite
+
 _numbers: Final = count(1)
 
 
@@ -49,6 +51,8 @@ class SymInt:
         return True
 
     def __mul__(self, factor: int) -> SymInt:
+        if isinstance(factor, (list, tuple)):
+            self._no_number()
         if factor.__class__ is not int:
             return NotImplemented
         if factor == 1:
@@ -59,27 +63,34 @@ class SymInt:
     __rmul__ = __mul__
 
     def _no_number(self, *_: Any) -> Any:
+        name = running_composite()
         raise RaggedSizeError(
-            f"the size {self} of a ragged dimension is not one number: what needs that is not supported on "
-            "this "
-            "dimension of a nested tensor"
+            f"{name and name + ': '}the size {self} of a ragged dimension is not one number: what needs that "
+            "is not supported on this dimension of a nested tensor"
         )
 
-    __neg__ = __add__ = __radd__ = __sub__ = __rsub__ = __floordiv__ = __rfloordiv__ = _no_number
-    __truediv__ = __rtruediv__ = __mod__ = __rmod__ = __divmod__ = __pow__ = __int__ = __float__ = _no_number
+    def _no_order(self, relation: str) -> Any:
+        if running_composite():
+            self._no_number()
+        raise ValueError(f"{relation}: relation is indeterminate")
+
+    __neg__ = __add__ = __radd__ = __rmod__ = __sub__ = __rsub__ = __floordiv__ = __rfloordiv__ = _no_number
+    __truediv__ = __rtruediv__ = __mod__ = __rmod__ = __divmod__ = __pow__ = __index__ = __int__ = (
+        __float__
+    ) = _no_number
 
     def __ge__(self, other: Any) -> bool:
         """A ragged size may be any: all that is known is that it is no special one, as 0 and 1 are."""
         if self == other or (other.__class__ is int and other <= 2 and self._factor > 0):
             return True
-        raise ValueError("ge: relation is indeterminate")
+        self._no_order("ge")
 
     def __gt__(self, other: Any) -> bool:
         if self == other:
             return False
         if other.__class__ is int and other <= 1 and self._factor > 0:
             return True
-        raise ValueError("gt: relation is indeterminate")
+        self._no_order("gt")
 
     def __lt__(self, other: Any) -> bool:
         return not self.__ge__(other)

@@ -226,6 +226,8 @@ class Operator:
                 kind = self._joint(kind, other, tensors, arguments)
             if other.recording and not kind.recording:
                 kind = kind.recorded(True)
+        if self.layouts and len(tensors) > 1 and kind.backend.name in self.layouts:
+            self._check_layouts(kind, tensors, arguments)
         return kind
 
     def _joint(self, kind: Type, other: Type, tensors: Sequence[Tensor], arguments: Sequence[Any]) -> Type:
@@ -240,6 +242,11 @@ class Operator:
         if self.decomposes:
             return kind
         getattr(kind, self.method)  # which says so where there is no kernel at all
+        self._check_layouts(kind, tensors, arguments)
+        return kind
+
+    def _check_layouts(self, kind: Type, tensors: Sequence[Tensor], arguments: Sequence[Any]) -> None:
+        """NotImplementedError for layouts that the operator does not take together."""
         places = [i for i in self.tensors if arguments[i] is not None]
         backends = {i: _backends_of(arguments[i]) for i in places}
         chosen = tuple([i for i in places if backends[i] == {kind.backend}])
@@ -257,7 +264,6 @@ class Operator:
                 f"{public_name(self.function)}: got tensors of the layouts {found}; "
                 f"{kind.backend.name} takes {taken} as {', or as '.join(sets)} alone"
             )
-        return kind
 
     def _devices_differ(self, tensors: Sequence[Tensor]) -> RuntimeError:
         found = ", ".join(dict.fromkeys(str(t._type.backend.device) for t in tensors))

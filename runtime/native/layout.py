@@ -230,10 +230,10 @@ def _comes_after(shape: Shape, inputs: tuple[Shape, ...], d: int, e: int) -> int
     return 0
 
 
-def broadcast_shapes(*shapes: Shape) -> Shape:
+def broadcast_shapes(*shapes: Shape, name: str = "") -> Shape:
     """The shape that all broadcast to.
 
-    Raises RuntimeError, in torch's words, when they do not.
+    Raises RuntimeError, in torch's words behind ``name``, when they do not.
     """
     first = shapes[0]
     for shape in shapes:
@@ -250,7 +250,7 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
                 if result[-i] != 1:
                     # The sizes are named in the order in which they stand: a is what came before.
                     raise RuntimeError(
-                        f"The size of tensor a ({result[-i]}) must match the size of tensor b ({n}) "
+                        f"{name}The size of tensor a ({result[-i]}) must match the size of tensor b ({n}) "
                         f"at non-singleton dimension {ndim - i}"
                     )
                 result[-i] = n

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -10,6 +11,9 @@ from refusals import ALONE, HERE_ALONE, OF_BOTH, A, Build, Refusal, jagged, numb
 from refused_there import COMPUTED
 
 import tengen
+from tengen import Tensor
+from tengen.core.operands import tensors_in
+from tengen.testing import declared
 
 LAYOUTS: dict[str, Build] = {"strided": strided, "jagged": jagged}
 #: It joins the values, whatever they are values of.
@@ -69,6 +73,56 @@ def test_what_is_refused_leaves_all_as_it_was(name: str, layout: str) -> None:
         WRITES[name](n, LAYOUTS[layout])
     assert n.shape == size and n._version == version
     assert all([tengen.equal(one, other) for one, other in zip(n.unbind(), before, strict=True)])
+
+
+#: Of errors that name an operator: `add: ...`, `linalg.cond(ord=1): ...`, `"fft" not implemented for`.
+NAMES_ONE = re.compile(r"(\w[\w.]*(\(.*?\))?: |\"\w+\" not implemented for|\w[\w.]*\(\) )")
+#: Of a tensor that stands for a number.
+NO_NUMBER = "only one element tensors can be converted to Python scalars"
+
+
+def in_components(x: Any) -> Any:
+    """Jagged, with a ragged second dimension, whose components are ever shorter."""
+    if x.ndim < 2 or not x.shape[0]:
+        x = tengen.ones(2, 3, 2).to(x.dtype)
+    rows = [row[: max(1, len(row) - i)] for i, row in enumerate(x.detach())]
+    return tengen.nested.nested_tensor(rows, layout=tengen.jagged)
+
+
+def with_jagged_tensors(values: list[Any]) -> Iterator[list[Any]]:
+    """The arguments with each of the tensors jagged, then with all of them, and with each list of tensors."""
+
+    def changed(value: Any) -> Any:
+        listed = isinstance(value, list | tuple)
+        return (
+            [changed(v) for v in value]
+            if listed
+            else in_components(value)
+            if isinstance(value, Tensor)
+            else value
+        )
+
+    places = [i for i, v in enumerate(values) if tensors_in((v,))]
+    for chosen in ([i] for i in places):
+        yield [changed(v) if i in chosen else v for i, v in enumerate(values)]
+    if len(places) > 1:
+        yield [changed(v) for v in values]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("part", range(4))
+def test_every_operator_takes_jagged_tensors_or_says_who_does_not(part: int) -> None:
+    unnamed = []
+    for name in list(declared.operators())[part::4]:
+        for call in declared.calls(name)[:4]:
+            values = call.tensors(declared.working_dtypes(call)[0])
+            for given in with_jagged_tensors(list(values)):
+                try:
+                    declared.run(name, [v.clone() if isinstance(v, Tensor) else v for v in given])
+                except (RuntimeError, NotImplementedError, IndexError, ValueError, TypeError) as error:
+                    if not NAMES_ONE.match(str(error)) and str(error) != NO_NUMBER:
+                        unnamed.append(f"{name}: {error}")
+    assert not unnamed
 
 
 @pytest.mark.oracle
