@@ -33,6 +33,11 @@ JAGGED: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "last sum": (lambda x: x.sum(-1), lambda p, i: p.sum(-1)),
     "last mean": (lambda x: x.mean(2), lambda p, i: p.mean(-1)),
     "square": (lambda x: x.transpose(1, 2) @ x, lambda p, i: p.t() @ p),
+    "by one matrix": (lambda x: x @ B3.reshape(1, 3, 1), lambda p, i: p @ B3.reshape(3, 1)),
+    "one matrix by each": (
+        lambda x: B3.reshape(1, 1, 3) @ x.transpose(1, 2),
+        lambda p, i: B3.reshape(1, 3) @ p.t(),
+    ),
     "softmax of the transpose": (lambda x: x.transpose(1, 2).softmax(-1), lambda p, i: p.t().softmax(-1)),
     "expand": (lambda x: x.unsqueeze(-1).expand(3, -1, 3, 2), lambda p, i: p.unsqueeze(-1).expand(-1, 3, 2)),
 }

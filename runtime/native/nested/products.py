@@ -53,8 +53,8 @@ def nested_matmul(self: Any, other: Any) -> Any:
     """The product of the matrices of each component with those beside them.
 
     A factor that is strided has a matrix for all components, or as many dimensions as the nested one, and
-    something for each component. The product is strided where all of its matrices are of one size and both
-    factors are jagged. RuntimeError for sizes that do not fit.
+    something for each component, or for all. The product is strided where all of its matrices are of one size
+    and both factors are jagged. RuntimeError for sizes that do not fit.
     """
     if isinstance(self, RaggedArray) and not isinstance(other, RaggedArray) and other.ndim == 2:
         rows = self.rows(1)
@@ -65,8 +65,7 @@ def nested_matmul(self: Any, other: Any) -> Any:
     if {one.ndim for one in (self, other) if isinstance(one, RaggedArray) or one.ndim != 2} != {like.ndim}:
         raise _cannot(self, other)  # dimension 0 of one is not that of the other
     lefts, rights = _matrices(self, like), _matrices(other, like)
-    if len(lefts) != len(rights):
-        raise RuntimeError(f"expected as many components of both, but got {len(lefts)} and {len(rights)}")
+    _check_as_many(lefts, rights)
     for number, (a, b) in enumerate(zip(lefts, rights, strict=True)):
         _check_fit(number, a, b)
     products = [
@@ -81,14 +80,23 @@ def nested_bmm(self: Any, mat2: Any) -> Any:
     for name, one in (("self", self), ("mat2", mat2)):
         if one.ndim != 3:
             raise RuntimeError(f"batch1 and batch2 must be 3D tensors, but {name} has {one.ndim} dimensions")
+    _check_as_many(self, mat2)
     return nested_matmul(self, mat2)
+
+
+def _check_as_many(one: Any, other: Any) -> None:
+    first, second = [len(x) if isinstance(x, list) else x.shape[0] for x in (one, other)]
+    if first != second:
+        raise RuntimeError(f"expected as many components of both, but got {first} and {second}")
 
 
 def _matrices(one: Any, like: RaggedArray) -> list[Array]:
     """What a factor has for each component of ``like``."""
     if isinstance(one, RaggedArray):
         return one.components()
-    return [one] * like.shape[0] if one.ndim == 2 else list(one)
+    if one.ndim > 2 and len(one) != 1:
+        return list(one)
+    return [one if one.ndim == 2 else one[0]] * like.shape[0]
 
 
 def _check_fit(number: int, a: Array, b: Array) -> None:
