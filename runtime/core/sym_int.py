@@ -83,14 +83,14 @@ class SymInt:
         """A ragged size may be any: all that is known is that it is no special one, as 0 and 1 are."""
         if self == other or (other.__class__ is int and other <= 2 and self._factor > 0):
             return True
-        self._no_order("ge")
+        return bool(self._no_order("ge"))
 
     def __gt__(self, other: Any) -> bool:
         if self == other:
             return False
         if other.__class__ is int and other <= 1 and self._factor > 0:
             return True
-        self._no_order("gt")
+        return bool(self._no_order("gt"))
 
     def __lt__(self, other: Any) -> bool:
         return not self.__ge__(other)

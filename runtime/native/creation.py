@@ -11,7 +11,7 @@ import numpy as np
 
 from ..core.user_stack import program_stacklevel
 from . import cpu
-from .dtypes import NATIVE_FLOATS, is_complex, is_float8, is_stored
+from .dtypes import NATIVE_FLOATS, is_complex, is_complex32, is_float8, is_stored
 from .layout import check_bytes, contiguous_strides, extent, strides_in
 from .uninitialized import unwritten
 
@@ -149,25 +149,35 @@ def _full(shape: Shape, value: Number, dtype: DType) -> Array:
 
 
 def _held_by(shape: Shape, value: Number, dtype: DType) -> Number | Array:
-    """``held``; of the one element of an array of a short type what casting makes of it."""
+    """``held``, or what casting makes of a number beyond the greatest, where that fills in."""
     return held(filler(shape, value, dtype) if overflows(shape, value, dtype) else value, dtype)
 
 
 #: By the reduced type, its greatest number.
 _GREATEST = {"e": 65504.0, "E": float.fromhex("0x1.FEp127")}
+#: That of float32.
+_GREATEST_FLOAT32 = float.fromhex("0x1.fffffep127")
 
 
 def filler(shape: Shape, value: Number, dtype: DType) -> Number:
     """``as_number``; or what casting makes of a number beyond the greatest, where that fills in."""
     if not overflows(shape, value, dtype):
         return as_number(value, dtype)
+    if is_complex32(dtype):
+        return complex(*[float(np.float32(part).astype(np.float16)) for part in (value.real, value.imag)])
     wide = np.asarray(float(value))  # type: ignore[arg-type]
     cast: float = cpu.cast(cpu.cast(wide, dtype), wide.dtype).item()
     return cast
 
 
 def overflows(shape: Shape, value: Number, dtype: DType) -> bool:
-    """Whether a number beyond a short type is cast, where that is no error in PyTorch: of one element."""
+    """Whether a number beyond a short type is cast, where that is no error in PyTorch.
+
+    It is none of one element, and of complex32 of any other count, if complex64 has the number.
+    """
+    if is_complex32(dtype):
+        parts = [abs(part) for part in (value.real, value.imag) if not math.isinf(part)]
+        return math.prod(shape) != 1 and _GREATEST["e"] < max(parts, default=0) <= _GREATEST_FLOAT32
     small = is_float8(dtype)
     if not (small or dtype.char in _GREATEST) or isinstance(value, complex) or math.prod(shape) != 1:
         return False

@@ -106,3 +106,26 @@ def test_far_gradients_of_digamma() -> None:
         x = tengen.tensor([-1.0e6 + 0.5], dtype=kind, requires_grad=True)
         tengen.digamma(x).sum().backward()
         assert x.grad is not None and x.grad.item() == pytest.approx(math.pi**2, rel=1e-5)
+
+
+FILLS = {
+    "full": lambda shape, number: tengen.full(shape, number, dtype=tengen.complex32),
+    "full_like": lambda shape, number: tengen.full_like(tengen.zeros(shape, dtype=tengen.complex32), number),
+    "new_full": lambda shape, number: tengen.zeros(2).new_full(shape, number, dtype=tengen.complex32),
+    "fill_": lambda shape, number: tengen.zeros(shape, dtype=tengen.complex32).fill_(number),
+}
+
+
+@pytest.mark.parametrize("name", FILLS)
+def test_many_elements_of_complex32_are_filled_by_casting(name: str) -> None:
+    """One element is not, nor with what complex64 has not, as in PyTorch."""
+    for number, expected in (
+        (1e6, complex(INF)),
+        (-7e4, complex(-INF)),
+        (1e6j, complex(0, INF)),
+        (65504.0, 65504),
+    ):
+        assert FILLS[name]((2, 2), number).flatten().tolist() == [expected] * 4
+    for shape, number in (((), 1e6), ((1, 1), -7e4), ((1,), 1e6j), ((3,), 1e300)):
+        with pytest.raises(RuntimeError, match="without overflow"):
+            FILLS[name](shape, number)
