@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar, cast
 
 from ..core.operands import map_tensors, tensors_in
 from ..core.scalar_type import dtype
 from .edge import Edge
 from .linear_maps import Cast, apply_linear
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+
+def is_reduced(value: Any) -> bool:
+    """Whether something is a tensor that is computed in a wider type than it has."""
+    kind = getattr(value, "_type", None)
+    return kind is not None and bool(kind.rounds)
 
 
 def widened(*tensors: Any) -> Any:
@@ -63,3 +73,20 @@ def rounded(kind: Any, result: Any) -> Any:
         return _cast(result, kind.scalar_type) if result._type.scalar_type is wide else result
     found = [rounded(kind, part) for part in result]
     return found if result.__class__ is list else result.__class__(found)
+
+
+def rounded_once(function: Callable[Given, Result]) -> Callable[Given, Result]:
+    """A function in Python of several operators, computed as a composite with ``opmath: true`` is.
+
+    Its first argument is a tensor, ``input``, whose dtype its results have.
+    """
+
+    def computed(input: Any, *others: Any, **named: Any) -> Any:
+        given = is_reduced(input) and widened_call(input._type, [input, *others, *named.values()])
+        if not given:
+            return function(input, *others, **named)  # type: ignore[arg-type]
+        count = 1 + len(others)
+        result = function(*given[:count], **dict(zip(named, given[count:], strict=True)))
+        return rounded(input._type, result)
+
+    return cast(Callable[Given, Result], wraps(function)(computed))

@@ -142,6 +142,10 @@ class AutogradProperties(TensorBase):
     def _grad(self, value: Tensor | None) -> None:
         self.grad = value
 
+    @_grad.deleter
+    def _grad(self) -> None:
+        self.grad = None
+
     def _check_grad(self, value: Any) -> None:
         if not isinstance(value, TensorBase):
             raise TypeError(

@@ -60,9 +60,9 @@ def renorm(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
     kept = range(self.ndim)[dim]
     others = [d for d in range(self.ndim) if d != kept]
-    norm = F.linalg_vector_norm(self, p, others, True, dtype=self.dtype.opmath)
+    norm = F.linalg_vector_norm(self, p, others, True)
     factor = F.where(norm <= maxnorm, 1.0, maxnorm / (norm + 1e-7))  # NaN where the norm is
-    return (self * factor.to(self.dtype)).contiguous()
+    return (self * factor).contiguous()
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:

@@ -85,9 +85,9 @@ def normalize(
     The results are 0 where elements are masked out. ``mask`` is a bool tensor that broadcasts to ``input``.
     The norm is computed in ``dtype``, by default that of ``input``.
     """
-    kept = filled("normalize", input, mask, 0)
     wanted = dtype or input.dtype
-    norms = reductions.norm(input, ord, dim, keepdim=True, dtype=wanted.opmath, mask=mask)
+    kept = filled("normalize", input.to(promote_types(input.dtype, wanted.opmath)), mask, 0)
+    norms = reductions.norm(kept, ord, dim, keepdim=True, dtype=wanted.opmath, mask=mask)
     result = kept / functions.maximum(norms, norms.new_full([], eps))
     return result.to(promote_types(input.dtype, wanted))
 

@@ -342,15 +342,15 @@ def _variances(
     mask: Tensor | None,
     dtype: DType | None,
 ) -> Tensor:
-    """What ``var`` rounds to its dtype, in the one that it is computed in."""
+    """What ``var`` rounds to its dtype, in double precision, whose roots ``std`` takes."""
     if unbiased is not None and correction is not None:
         raise ValueError(f"masked.{function}(): expected one of 'unbiased' and 'correction', but got both")
     less = correction if correction is not None else 0.0 if unbiased is False else 1.0
     check_layout(function, input)
-    wanted = _wanted(input, dtype)
-    computed = wanted.opmath if wanted.is_inexact else scalar_types.float32
+    complex_ = _wanted(input, dtype).is_complex
+    computed = scalar_types.complex128 if complex_ else scalar_types.float64
     count = _count(function, input, dim, True, mask)
-    centred = input - sum(input, dim, keepdim=True, dtype=computed, mask=mask) / count
+    centred = input.to(computed) - sum(input, dim, keepdim=True, dtype=computed, mask=mask) / count
     squares = sum(centred * centred.conj(), dim, keepdim=keepdim, dtype=computed, mask=mask)
     count = _count(function, input, dim, keepdim, mask)
     if isinstance(count, Tensor):

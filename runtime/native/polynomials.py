@@ -75,7 +75,7 @@ def _chebyshev(kind: _Kind, x: Array, n: Array, shifted: bool = False) -> Array:
     for k in range(2, _RECURRENT + 1):
         before, value = value, 2 * x * value - before
         result = np.where(degree == k, value, result)
-    beyond = (degree > _RECURRENT) | (np.isinf(x) & (degree > 0))
+    beyond = (degree > _RECURRENT) | (~np.isfinite(result) & ~np.isnan(x) & (degree > 0))
     if beyond.any():
         mirrored = np.where(degree % 2 == 0, 1, -1) * _closed(_MIRRORED[kind], np.abs(x), degree)
         result = np.where(beyond, np.where(x < 0, mirrored, _closed(kind, np.abs(x), degree)), result)
@@ -126,8 +126,10 @@ def _of_scipy(function: Callable[[Array, Array], Array], x: Array, n: Array, sig
     """SciPy's, and its limits; ``sign``: that of the leading coefficient of degree 1."""
     degree, dtype = _degrees(n), np.result_type(x, n)
     x = np.asarray(x, np.float64)
-    result = np.where(np.isinf(x), sign * x, function(np.maximum(degree, 0), x))
-    result = np.where(np.isinf(x) & (degree % 2 == 0), np.inf, result)
+    result = function(np.maximum(degree, 0), x)
+    # What overflows on the way is infinite, as its greatest term is.
+    limit = np.copysign(np.inf, np.where(degree % 2 == 0, 1, sign * x))
+    result = np.where(np.isinf(x) | (np.isnan(result) & ~np.isnan(x)), limit, result)
     return np.where(degree == 0, 1, np.where(degree < 0, 0, result)).astype(dtype)
 
 

@@ -9,6 +9,7 @@ import warnings
 
 from tengen.generated import functions as F
 
+from ..autograd.rounding import is_reduced, rounded, widened
 from ..core.scalar_type import dtype as Dtype
 from ..core.user_stack import program_stacklevel
 from ..tensors.tensor import Tensor
@@ -119,6 +120,8 @@ def softsign(input: Tensor) -> Tensor:
 
     The result has the shape of ``input``, and a floating-point or complex dtype.
     """
+    if is_reduced(input):
+        return rounded(input._type, softsign(widened(input)))
     return input / (input.abs() + 1)
 
 
@@ -127,6 +130,8 @@ def tanhshrink(input: Tensor) -> Tensor:
 
     The result has the shape of ``input``, and a floating-point or complex dtype.
     """
+    if is_reduced(input):
+        return rounded(input._type, tanhshrink(widened(input)))
     return input - input.tanh()
 
 

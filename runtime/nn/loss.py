@@ -14,6 +14,7 @@ from typing import Any
 from tengen.generated import functions as F
 
 from ..autograd.grad_mode import no_grad
+from ..autograd.rounding import rounded_once
 from ..composite.losses import apply_reduction, check_triplet
 from ..core.user_stack import program_stacklevel
 from ..tensors.tensor import Tensor
@@ -328,6 +329,7 @@ def multilabel_margin_loss(
     return F.multilabel_margin_loss(input, target, _reduction(reduction, size_average, reduce))
 
 
+@rounded_once
 def multilabel_soft_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -411,6 +413,7 @@ def _other_sizes(input: Tensor, var: Tensor) -> list[int]:
     return [m for n, m in zip(input.shape, var.shape, strict=True) if n != m]
 
 
+@rounded_once
 def gaussian_nll_loss(
     input: Tensor,
     target: Tensor,

@@ -8,6 +8,7 @@ from math import prod
 from tengen.generated import functions as F
 
 from ..autograd import no_grad
+from ..autograd.rounding import is_reduced, rounded, widened
 from ..tensors.tensor import Tensor
 
 
@@ -104,6 +105,9 @@ def normalize(
 
     The result has the shape and the dtype of ``input``.
     """
+    if is_reduced(input):
+        result = normalize(widened(input), p, dim, eps, out)
+        return rounded(input._type, result) if out is None else result
     length = F.linalg_vector_norm(input, p, dim, True).clamp(min=eps).expand_as(input)
     return F.div(input, length) if out is None else F.div(input, length, out=out)
 

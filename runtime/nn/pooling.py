@@ -8,6 +8,7 @@ from typing import Any
 
 from tengen.generated import functions as F
 
+from ..autograd.rounding import rounded_once
 from ..native.nn.common import expand
 from ..tensors.tensor import Tensor
 from .max_pooling import Pooled, Sizes, steps_of
@@ -275,6 +276,7 @@ def _norm_pool(
     return root
 
 
+@rounded_once
 def lp_pool1d(
     input: Tensor,
     norm_type: float,
@@ -286,6 +288,7 @@ def lp_pool1d(
     return _norm_pool(1, input, norm_type, kernel_size, stride, ceil_mode)
 
 
+@rounded_once
 def lp_pool2d(
     input: Tensor,
     norm_type: float,
@@ -297,6 +300,7 @@ def lp_pool2d(
     return _norm_pool(2, input, norm_type, kernel_size, stride, ceil_mode)
 
 
+@rounded_once
 def lp_pool3d(
     input: Tensor,
     norm_type: float,

@@ -10,6 +10,7 @@ from typing import Any
 
 from tengen.generated import functions as F
 
+from ..autograd.rounding import rounded_once
 from ..core.errors import explain
 from ..core.user_stack import program_stacklevel
 from ..native.layout import check_bytes
@@ -247,6 +248,7 @@ def fold(
     return F.col2im(input, output_size, kernel_size, dilation, padding, stride)
 
 
+@rounded_once
 def local_response_norm(
     input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
 ) -> Tensor:

@@ -25,6 +25,9 @@ def test_grad_by_its_other_name(m: Any) -> None:
     assert p.grad is g and p._grad is g
     p._grad = None
     assert p.grad is None and p._grad is None
+    p.grad = g
+    del p._grad
+    assert p.grad is None
     with pytest.raises(RuntimeError):
         p._grad = m.ones(3)
 

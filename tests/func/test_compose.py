@@ -103,6 +103,21 @@ def test_a_vjp_inside_of_vmap_is_mapped_again() -> None:
     assert close(vmap(vmap(rows))(pairs), tengen.stack([vmap(rows)(p) for p in pairs]))
 
 
+FOLDED = {
+    "conv1d": lambda x: tengen.nn.functional.conv1d(x.view(1, 1, 2), x.view(1, 1, 2)),
+    "conv_transpose1d": lambda x: tengen.nn.functional.conv_transpose1d(x.view(1, 1, 2), x.view(1, 1, 2)),
+    "avg_pool1d": lambda x: tengen.nn.functional.avg_pool1d(x.view(1, 1, 2), 2),
+}
+
+
+@pytest.mark.parametrize("name", FOLDED)
+def test_derivatives_of_what_is_reshaped_under_vmap(name: str) -> None:
+    """A tangent need not have the strides of expanded memory, which its view in another shape allows."""
+    first = grad(lambda x: (FOLDED[name](x) ** 3).sum())
+    x = tengen.tensor([2.0, -3.0], dtype=tengen.float64)
+    assert close(jacfwd(jacfwd(first))(x), jacrev(jacrev(first))(x))
+
+
 @pytest.mark.parametrize("first", sorted(set(TRANSFORMS) - {"jacfwd", "hessian"}))  # their own vmap refuses
 def test_each_example_draws_its_own_in_every_transform(first: str) -> None:
     """Or all the same, as the vmap around was told; the numbers are those of one call each."""

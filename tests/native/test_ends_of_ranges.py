@@ -129,3 +129,37 @@ def test_many_elements_of_complex32_are_filled_by_casting(name: str) -> None:
     for shape, number in (((), 1e6), ((1, 1), -7e4), ((1,), 1e6j), ((3,), 1e300)):
         with pytest.raises(RuntimeError, match="without overflow"):
             FILLS[name](shape, number)
+
+
+@pytest.mark.parametrize("kind", [tengen.float16, tengen.bfloat16, tengen.float32, tengen.float64])
+def test_no_power_moves_zero_and_infinity(kind: tengen.dtype) -> None:
+    for power in (3000, 1000, 400, -400, -1000, -5000):
+        for number in (0.0, -0.0, INF, -INF):
+            found = tengen.ldexp(tengen.tensor(number, dtype=kind), tengen.tensor(power)).item()
+            assert found == number and math.copysign(1, found) == math.copysign(1, number)
+
+
+POLYNOMIALS = [n for n in dir(tengen.special) if "_polynomial_" in n]
+
+
+@pytest.mark.parametrize("name", POLYNOMIALS)
+def test_polynomials_that_overflow_are_infinite(name: str) -> None:
+    """With the sign of the greatest term: of ``x ** n``, or of ``(-x) ** n`` of Laguerre's."""
+    evaluate = getattr(tengen.special, name)
+    for size in (1e300, 1e160, INF):
+        for sign in (1, -1):
+            x = tengen.tensor(sign * size, dtype=tengen.float64)
+            for degree in (2, 3, 4, 7, 12, 31):
+                expected = INF if degree % 2 == 0 or (sign > 0) is ("laguerre" not in name) else -INF
+                assert evaluate(x, degree).item() == expected, (x, degree)
+
+
+@pytest.mark.parametrize("kind", [tengen.bfloat16, tengen.float32])
+def test_a_deviation_whose_square_is_out_of_range(kind: tengen.dtype) -> None:
+    bound = 2 * tengen.finfo(kind).eps
+    for size in (1e20, 1e-25):
+        x = (size * tengen.tensor([1.0, 2.0, 4.0], dtype=tengen.float64)).to(kind).requires_grad_()
+        for found in (x[:2].std(), tengen.masked.std(x, 0, mask=tengen.arange(3) < 2)):
+            assert found.item() == pytest.approx(size / math.sqrt(2), rel=bound)
+            (grad,) = tengen.autograd.grad(found, x)
+            assert grad.tolist() == pytest.approx([-(0.5**0.5), 0.5**0.5, 0.0], abs=bound)

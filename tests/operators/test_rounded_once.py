@@ -211,6 +211,49 @@ def tangents(case: Case, name: str, values: list[Any]) -> list[Any]:
         return [forward_ad.unpack_dual(r).tangent for r in declared.flat(declared.run(name, own))]
 
 
+functional = tengen.nn.functional
+#: What is no operator, but made of several in Python.
+FUNCTIONS = {
+    "softsign": functional.softsign,
+    "tanhshrink": functional.tanhshrink,
+    "normalize": functional.normalize,
+    "lp_pool1d": lambda x: functional.lp_pool1d(x.abs(), 3.0, 2),
+    "lp_pool2d": lambda x: functional.lp_pool2d(x[None], 2.0, (2, 2)),
+    "lp_pool3d": lambda x: functional.lp_pool3d(x[None, None], 2.0, (1, 2, 2)),
+    "local_response_norm": lambda x: functional.local_response_norm(x[None], 3),
+    "gaussian_nll_loss": lambda x: functional.gaussian_nll_loss(
+        x, 0.5 * x, x.detach().abs() + 0.1, full=True
+    ),
+    "multilabel_soft_margin_loss": lambda x: functional.multilabel_soft_margin_loss(x, (x > 0).to(x.dtype)),
+    "masked.std": lambda x: tengen.masked.std(x, 1, mask=tengen.arange(6) > 1),
+    "masked.normalize": lambda x: tengen.masked.normalize(x, 2.0, 1, mask=tengen.arange(6) > 1),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("kind", REDUCED, ids=str)
+def test_functions_in_python(kind: Any, name: str) -> None:
+    function = FUNCTIONS[name]
+    rng = np.random.default_rng(len(name))
+    for magnitude in (1.0, 1e-3, 1e-6, 30.0):
+        narrow = tengen.from_numpy(magnitude * rng.standard_normal((4, 6))).to(kind)
+        full = narrow.to(kind.opmath)
+        results = [function(x.requires_grad_()) for x in (narrow, full)]
+        assert results[0].dtype is kind
+        assert_rounded(*results, f"{name} times {magnitude}")
+        grad = tengen.from_numpy(rng.uniform(-1, 1, results[1].shape)).to(kind)
+        found, expected = (
+            tengen.autograd.grad(r, x, grad.to(r.dtype))[0]
+            for r, x in zip(results, (narrow, full), strict=True)
+        )
+        limits = tengen.finfo(kind)
+        # A sum of terms that cancel is as near as its greatest element.
+        greatest = min(expected.abs().max().item(), limits.max)
+        near, wanted = found.double(), expected.to(kind).double()
+        bound = limits.eps * (greatest + limits.smallest_normal)
+        assert ((near == wanted) | ((near - wanted).abs() <= bound)).all()
+
+
 COUNT = 70000  # above the greatest float16
 SHARES = {
     "mean": lambda x: x.mean(),
