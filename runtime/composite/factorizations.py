@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tengen.generated import functions as F
 
 from ..core.memory_format import contiguous_format, strided
+from ..core.user_stack import warn_old
 from ..native.factorizations import ZERO_BLOCK
 from .linalg import raise_failure
 
@@ -27,8 +28,16 @@ def lu_with_info(
     self: Tensor, pivot: bool = True, check_errors: bool = True
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The older form of ``linalg.lu_factor_ex``, which never raises for singular matrices."""
+    warn_old("lu", "tengen.linalg.lu_factor or lu_factor_ex")
     factors, pivots, info = F.linalg_lu_factor_ex(self, pivot=pivot, check_errors=False)
     return factors, pivots, info
+
+
+def lu_solve(self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+    """The older form of ``linalg.lu_solve``, with the right side first."""
+    warn_old("lu_solve", "tengen.linalg.lu_solve")
+    solution: Tensor = F.linalg_lu_solve(LU_data, LU_pivots, self)
+    return solution
 
 
 def triangular_solve(
@@ -41,6 +50,7 @@ def triangular_solve(
                 f"triangular_solve: Expected {name} to have at least 2 dimensions, but it has {t.ndim} "
                 "dimensions instead"
             )
+    warn_old("triangular_solve", "tengen.linalg.solve_triangular")
     matrix = A.transpose(-2, -1) if transpose else A
     solution: Tensor = F.linalg_solve_triangular(
         matrix, self, upper=upper != transpose, unitriangular=unitriangular

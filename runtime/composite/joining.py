@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import tengen.generated.functions as F
 
+from ..core.user_stack import warn_old
 from ..native.dims import wrap_dim
 from ..native.layout import broadcast_shapes
 
@@ -76,8 +77,8 @@ def broadcast_tensors(tensors: Sequence[Tensor]) -> Tensors:
     return tuple([t if t._array.shape == shape else t.expand(shape) for t in tensors])
 
 
-def meshgrid(tensors: Sequence[Tensor], indexing: str) -> Tensors:
-    """Views in which each of the tensors varies along its own dim."""
+def meshgrid(tensors: Sequence[Tensor], indexing: str | None) -> Tensors:
+    """Views in which each of the tensors varies along its own dim; without ``indexing``, as "ij"."""
     if not tensors:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     for t in tensors:
@@ -87,6 +88,9 @@ def meshgrid(tensors: Sequence[Tensor], indexing: str) -> Tensors:
             raise RuntimeError("tengen.meshgrid expects all tensors to have the same dtype")
         if t.device != tensors[0].device:
             raise RuntimeError("tengen.meshgrid expects all tensors to have the same device")
+    if indexing is None:
+        warn_old("meshgrid without indexing", "indexing='ij'")
+        indexing = "ij"
     if indexing not in ("ij", "xy"):
         raise RuntimeError(f'tengen.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     swapped = indexing == "xy" and len(tensors) > 1

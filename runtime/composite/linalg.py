@@ -10,6 +10,7 @@ from tengen.generated import functions as F
 
 from ..autograd.forward_mode import is_differentiated
 from ..core.scalar_type import bfloat16, bool_, dtype, float16, int64
+from ..core.user_stack import warn_old
 from ..native.dims import wrap_dim
 from ..native.linalg_checks import (
     NOT_POSITIVE,
@@ -135,6 +136,7 @@ def linalg_cholesky(self: Tensor, upper: bool = False) -> Tensor:
 
 def cholesky(self: Tensor, upper: bool = False) -> Tensor:
     """The older form of ``linalg.cholesky``."""
+    warn_old("cholesky", "tengen.linalg.cholesky")
     return linalg_cholesky(self, upper=upper)
 
 
@@ -171,6 +173,7 @@ def cholesky_inverse(self: Tensor, upper: bool = False) -> Tensor:
 
 def qr(self: Tensor, some: bool = True) -> tuple[Tensor, Tensor]:
     """The older form of ``linalg.qr``: ``some`` is the reduced mode."""
+    warn_old("qr", "tengen.linalg.qr")
     return F.linalg_qr(self, "reduced" if some else "complete")
 
 

@@ -13,6 +13,7 @@ from ..c_accelerator import accelerated
 from ..core.memory_format import contiguous_format
 from ..core.promotion import promote_types
 from ..core.scalar_type import bool_
+from ..core.user_stack import warn_old
 from ..native.creation import as_number
 from ..native.dims import wrap_dim
 
@@ -168,6 +169,7 @@ def cross(self: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
         if 3 not in self.shape:
             raise RuntimeError("cross: no dimension of size 3 in input")
         dim = self.shape.index(3)
+        warn_old("cross without dim", "tengen.linalg.cross, or give the dim,")
     return F.linalg_cross(self, other, dim=dim)
 
 
@@ -338,4 +340,5 @@ def chain_matmul(matrices: Sequence[Tensor]) -> Tensor:
     for m in matrices:
         if m.ndim != 2:
             raise RuntimeError(f"chain_matmul(): Tensor dimension is {m.ndim}, expected 2 instead.")
+    warn_old("chain_matmul", "tengen.linalg.multi_dot")
     return matrices[0].clone() if len(matrices) == 1 else linalg_multi_dot(matrices)

@@ -70,6 +70,11 @@ def warn_once(subject: str, text: str) -> None:
         warnings.warn(text, UserWarning, stacklevel=program_stacklevel())
 
 
+def warn_old(function: str, now: str) -> None:
+    """Warn once that a function of ``tengen`` is PyTorch's older form of what is ``now``."""
+    warn_once(function, f"tengen.{function} is deprecated, as it is in PyTorch. Please use {now} instead.")
+
+
 def program_call() -> tuple[str, str]:
     """The function of tengen's that the program called, by its name, and where: ``step.py, line 12``."""
     frame, function = sys._getframe(1), ""

@@ -6,11 +6,13 @@ further from them than they are from each other, and the square of a large devia
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from ..core.costs import NATIVE_GRAIN
+from ..core.user_stack import program_stacklevel
 from .dims import Dims
 from .dtypes import FLOAT32, FLOAT64, real_dtype
 from .native_kernels import as_rows, kernels
@@ -28,42 +30,52 @@ def centred(self: Array, dim: Dims) -> Array:
     return deviation - np.where(np.isfinite(rest), rest, 0)
 
 
-def degrees_of_freedom(elements: int, correction: complex | None) -> float:
-    """The divisor of a variance. Raises RuntimeError for a complex correction."""
+def degrees_of_freedom(function: str, elements: int, correction: complex | None) -> float:
+    """The divisor of a variance; a warning where it is 0. Raises RuntimeError for a complex correction."""
     if isinstance(correction, complex):
         raise RuntimeError(f"correction must be a real number, but got {correction}")
-    return max(elements - (1 if correction is None else correction), 0)
+    free = elements - (1 if correction is None else correction)
+    if free <= 0:
+        warnings.warn(
+            f"{function}(): degrees of freedom is <= 0. Correction should be strictly less than the "
+            f"{elements} elements of each result, but is {1 if correction is None else correction}.",
+            UserWarning,
+            stacklevel=program_stacklevel(),
+        )
+    return max(free, 0)
 
 
 def var_mean(self: Array, dim: Dims, correction: float | None, keepdim: bool) -> tuple[Array, Array]:
     """The variance (real) and the mean over ``dim``; the divisor is the count less ``correction``,
     by default 1. Without degrees of freedom the variance is NaN or infinite."""
-    variance, mean = _moments(self, dim, correction, keepdim)
+    variance, mean = _moments("var_mean", self, dim, correction, keepdim)
     return variance.astype(real_dtype(self.dtype), copy=False), mean.astype(self.dtype, copy=False)
 
 
 def var_dim(self: Array, dim: Dims, correction: float | None, keepdim: bool) -> Array:
     """The variance of ``var_mean``."""
-    return _moments(self, dim, correction, keepdim)[0].astype(real_dtype(self.dtype), copy=False)
+    return _moments("var", self, dim, correction, keepdim)[0].astype(real_dtype(self.dtype), copy=False)
 
 
 def std_mean(self: Array, dim: Dims, correction: float | None, keepdim: bool) -> tuple[Array, Array]:
     """The square root of the variance, and the mean."""
-    variance, mean = _moments(self, dim, correction, keepdim)
+    variance, mean = _moments("std_mean", self, dim, correction, keepdim)
     root = np.sqrt(variance).astype(real_dtype(self.dtype), copy=False)
     return root, mean.astype(self.dtype, copy=False)
 
 
 def std_dim(self: Array, dim: Dims, correction: float | None, keepdim: bool) -> Array:
     """The square root of the variance."""
-    variance = _moments(self, dim, correction, keepdim)[0]
+    variance = _moments("std", self, dim, correction, keepdim)[0]
     return np.sqrt(variance).astype(real_dtype(self.dtype), copy=False)
 
 
-def _moments(self: Array, dim: Dims, correction: float | None, keepdim: bool) -> tuple[Array, Array]:
+def _moments(
+    function: str, self: Array, dim: Dims, correction: float | None, keepdim: bool
+) -> tuple[Array, Array]:
     """The variance and the mean, of single precision in double."""
     elements = count(self, dim)
-    free = degrees_of_freedom(elements, correction)
+    free = degrees_of_freedom(function, elements, correction)
     if self.dtype.char in "fd" and (kernel := _kernel(self.dtype)) is not None:
         if dim and len(dim) == 1 and has_contiguous_rows(self, dim[0]):
             return _of_rows(kernel, self, free, keepdim)

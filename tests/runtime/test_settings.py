@@ -231,6 +231,55 @@ def test_masks_of_bytes_are_old(m: ModuleType) -> None:
             getattr(x, refused)(mask, m.tensor(1.0))
 
 
+#: Functions that PyTorch keeps for old programs, and calls of others without what they should be given.
+OLD: dict[str, Callable[[Any], Any]] = {
+    "cross": lambda m: m.cross(m.ones(2, 3), m.ones(2, 3)),
+    "cholesky": lambda m: m.cholesky(m.eye(2)),
+    "qr": lambda m: m.qr(m.eye(2)),
+    "lu": lambda m: m.lu(m.eye(2)),
+    "the method lu": lambda m: m.eye(2).lu(),
+    "lu_solve": lambda m: m.lu_solve(m.ones(2, 1), *m.linalg.lu_factor(m.eye(2))),
+    "triangular_solve": lambda m: m.triangular_solve(m.ones(2, 1), m.eye(2)),
+    "chain_matmul": lambda m: m.chain_matmul(m.eye(2), m.eye(2)),
+    "meshgrid": lambda m: m.meshgrid(m.ones(2), m.ones(3)),
+}
+
+
+def told(function: Callable[[], Any]) -> list[str]:
+    """The texts of the UserWarnings, wherever torch sees the program."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always", UserWarning)
+        function()
+    return [str(w.message) for w in found if w.category is UserWarning]
+
+
+@pytest.mark.parametrize("name", OLD)
+def test_old_functions_warn(m: Any, name: str) -> None:
+    m.set_warn_always(True)
+    try:
+        for _ in range(2):
+            (text,) = told(lambda: OLD[name](m))
+            assert name.split()[-1] in text
+    finally:
+        m.set_warn_always(False)
+    told(lambda: OLD[name](m))
+    assert told(lambda: OLD[name](m)) == []  # it was told before
+
+
+def test_forms_that_are_not_old_warn_of_nothing(m: Any) -> None:
+    x = m.ones(2, 3)
+    assert told(lambda: (m.cross(x, x, dim=1), m.meshgrid(x[0], x[1], indexing="ij"))) == []
+
+
+@pytest.mark.parametrize("name", ["std", "var", "std_mean", "var_mean"])
+def test_variances_without_degrees_of_freedom_warn(m: Any, name: str) -> None:
+    deviation = getattr(m, name)
+    for x, dim, correction in ((m.ones(1), None, 1), (m.ones(2, 3), 1, 3), (m.ones(0, 2), 0, 1)):
+        (text,) = told(lambda x=x, d=dim, c=correction: deviation(x, d, correction=c))
+        assert text.startswith(f"{name}(): degrees of freedom is <= 0")
+        assert told(lambda x=x, d=dim: deviation(x, d, correction=-1)) == []
+
+
 def test_errors_of_warnings_leave_everything() -> None:
     x, mask = tengen.arange(4.0), tengen.tensor([1, 0, 1, 0], dtype=tengen.uint8)
     with warnings.catch_warnings():

@@ -70,7 +70,7 @@ def var_mean(xp: Any, self: Array, dim: Dims, correction: float | None, keepdim:
     else:
         square = deviation * deviation
     total = sum_dim(xp, square, dim, keepdim, None)
-    variance = total / as_array(xp, degrees_of_freedom(count(self, dim), correction), total)
+    variance = total / as_array(xp, degrees_of_freedom("var", count(self, dim), correction), total)
     return variance, mean if keepdim else xp.reshape(mean, variance.shape)
 
 

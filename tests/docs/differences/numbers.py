@@ -49,6 +49,7 @@ CLAIMS = [
     Claim("Half precision", HALF + "differs(lambda a, b: a.logit())", False, True),
     Claim("Half precision", HALF + "differs(lambda a, b: m.add(a, b, alpha=0.3))", False, True),
     Claim("Half precision", HALF + "differs(lambda a, b: m.addr(a, a[0], b[0]))", False, True),
+    Claim("Half precision", HALF + "differs(lambda a, b: F.softsign(a))", False, True),
     Claim("NaN", "m.renorm(m.tensor([[m.nan, 1.0]]), 2, 0, 1.0)[0, 1].isnan().item()", True, False),
     Claim("NaN", MARGIN, True, False),
     Claim(
