@@ -84,7 +84,7 @@ def rounded_once(function: Callable[Given, Result]) -> Callable[Given, Result]:
     def computed(input: Any, *others: Any, **named: Any) -> Any:
         given = is_reduced(input) and widened_call(input._type, [input, *others, *named.values()])
         if not given:
-            return function(input, *others, **named)  # type: ignore[arg-type]
+            return function(input, *others, **named)
         count = 1 + len(others)
         result = function(*given[:count], **dict(zip(named, given[count:], strict=True)))
         return rounded(input._type, result)

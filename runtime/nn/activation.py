@@ -121,7 +121,8 @@ def softsign(input: Tensor) -> Tensor:
     The result has the shape of ``input``, and a floating-point or complex dtype.
     """
     if is_reduced(input):
-        return rounded(input._type, softsign(widened(input)))
+        once: Tensor = rounded(input._type, softsign(widened(input)))
+        return once
     return input / (input.abs() + 1)
 
 
@@ -131,7 +132,8 @@ def tanhshrink(input: Tensor) -> Tensor:
     The result has the shape of ``input``, and a floating-point or complex dtype.
     """
     if is_reduced(input):
-        return rounded(input._type, tanhshrink(widened(input)))
+        once: Tensor = rounded(input._type, tanhshrink(widened(input)))
+        return once
     return input - input.tanh()
 
 
