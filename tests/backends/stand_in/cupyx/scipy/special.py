@@ -1,0 +1,1 @@
+"""No function: all are computed by SciPy."""
