@@ -77,7 +77,7 @@ class AccumulateGrad(Node):
                     if not (
                         is_callers_only(grad) and (fits(lib, grad, variable._array) or _any_order(lib, grad))
                     ):
-                        grad = copy_like(lib, grad, variable._array)
+                        grad = copy_like(self.type.backend, grad, variable._array)
                     meta.grad = self.type.wrap(grad)
                 except NotStrided:  # the gradient of a strided leaf keeps its layout
                     add_in_layout(self.type, meta, grad)
@@ -180,9 +180,10 @@ def _any_order(lib: Any, grad: Any) -> bool:
     return is_dense(grad.shape, lib.strides(grad))
 
 
-def copy_like(lib: Any, grad: Any, like: Any) -> Any:
+def copy_like(backend: Any, grad: Any, like: Any) -> Any:
     """A copy of ``grad`` with the strides of ``like`` when that is dense, else contiguous."""
-    if not hasattr(like, "strides"):  # arrays that have none are laid out alike
+    lib = backend.lib
+    if not backend.mutable or not hasattr(like, "strides"):  # such arrays are laid out alike
         return lib.copy(grad)
     strides = lib.strides(like)
     if lib.is_contiguous(like) or not is_dense(like.shape, strides):

@@ -1,6 +1,6 @@
-"""What operators of the device ``cuda`` do over the stand-in for CuPy; run by test_cuda.py.
+"""What operators of the device ``cuda``, and programs that write, do over the stand-in for CuPy.
 
-Prints those that did not do as on the CPU.
+Run by test_cuda.py. Prints those that did not do as on the CPU.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 import sys
 import warnings
 from pathlib import Path
+
+from test_writes import PROGRAMS, compare
 
 STAND_IN = Path(__file__).resolve().with_name("stand_in")
 #: Operators for each thing that the backend does itself, in all overloads.
@@ -60,6 +62,11 @@ def main() -> None:
             outcome = f"{type(error).__name__}: {error}"
         if outcome != "ran":
             found.append(f"{name}: {outcome}")
+    for program in PROGRAMS:
+        try:
+            compare(program, "cuda")
+        except Exception as error:
+            found.append(f"{program.__name__}: {type(error).__name__}: {error}")
     if not dlpack_is_shared():
         found.append("from_dlpack copies")
     if not seeds_are_the_generators():

@@ -206,6 +206,11 @@ def device(request: pytest.FixtureRequest) -> Iterator[str]:
 def test_it_gives_what_it_gives_on_the_cpu(run: Callable[[str], list[Any]], device: str) -> None:
     if device != "strict" and run not in ELSEWHERE:
         pytest.skip("other libraries differ by how they put values into an array alone")
+    compare(run, device)
+
+
+def compare(run: Callable[[str], list[Any]], device: str) -> None:
+    """AssertionError where a program does not give on a device what it gives on the CPU."""
     there, here = run(device), run("cpu")
     for number, (ours, theirs) in enumerate(zip(there, here, strict=True)):
         assert ours.shape == theirs.shape
