@@ -1,10 +1,10 @@
 """Trains a small convolutional network on scikit-learn's handwritten digits.
 
-    python examples/digits.py [--epochs N] [--output FILE]
+    python examples/digits.py [--epochs N] [--device cuda] [--output FILE]
 
 Prints the accuracy on digits it has not seen, and saves a picture of the loss curve and of some of
-them with what it took them for. Needs scikit-learn, matplotlib and tqdm; the digits come with
-scikit-learn, so nothing is downloaded.
+them with what it took them for. Needs scikit-learn, matplotlib and tqdm, each imported where it is
+used; the digits come with scikit-learn, so nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -15,14 +15,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")
-
-import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.datasets import load_digits
-from tqdm import tqdm
 
 import tengen
 from tengen import Tensor, optim
@@ -34,21 +27,23 @@ CLASSES = 10
 class Network:
     """Two convolutions, pooling and two linear layers: (N, 1, 8, 8) to the logits of ten classes."""
 
-    def __init__(self) -> None:
+    def __init__(self, device: str = "cpu") -> None:
         shapes = {
             "conv1": (16, 1, 3, 3),
             "conv2": (32, 16, 3, 3),
             "linear1": (64, 32 * 4 * 4),
             "linear2": (CLASSES, 64),
         }
-        self.weights = {name: self._initial(shape) for name, shape in shapes.items()}
-        self.biases = {name: tengen.zeros(shape[0], requires_grad=True) for name, shape in shapes.items()}
+        self.weights = {name: self._initial(shape, device) for name, shape in shapes.items()}
+        self.biases = {
+            name: tengen.zeros(shape[0], device=device, requires_grad=True) for name, shape in shapes.items()
+        }
 
     @staticmethod
-    def _initial(shape: tuple[int, ...]) -> Tensor:
+    def _initial(shape: tuple[int, ...], device: str) -> Tensor:
         """Normal with the variance that keeps a relu network's activations as large as its input."""
         fan_in = math.prod(shape[1:])
-        return (tengen.randn(shape) * math.sqrt(2 / fan_in)).requires_grad_()
+        return (tengen.randn(shape, device=device) * math.sqrt(2 / fan_in)).requires_grad_()
 
     def parameters(self) -> list[Tensor]:
         return [*self.weights.values(), *self.biases.values()]
@@ -64,6 +59,8 @@ class Network:
 
 def digits(seed: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Images and labels to learn from, and a fifth of all to test with."""
+    from sklearn.datasets import load_digits
+
     data = load_digits()
     order = np.random.default_rng(seed).permutation(len(data.target))
     images = tengen.from_numpy((data.images[order, None] / 16.0).astype(np.float32))
@@ -72,9 +69,10 @@ def digits(seed: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return images[held_out:], labels[held_out:], images[:held_out], labels[:held_out]
 
 
-def batches(count: int, size: int) -> Iterator[Tensor]:
+def batches(labels: Tensor, size: int) -> Iterator[Tensor]:
     """Indices of the samples, shuffled, ``size`` at a time."""
-    order = tengen.randperm(count)
+    count = len(labels)
+    order = tengen.randperm(count, device=labels.device)
     for start in range(0, count, size):
         yield order[start : start + size]
 
@@ -86,24 +84,38 @@ def accuracy(network: Network, images: Tensor, labels: Tensor) -> tuple[float, T
     return (guesses == labels).to(tengen.float32).mean().item(), guesses
 
 
+def epoch(network: Network, optimiser: optim.Optimizer, images: Tensor, labels: Tensor) -> list[float]:
+    """Learn from each image once; the loss of every batch."""
+    losses: list[float] = []
+    for chosen in batches(labels, 64):
+        loss = F.cross_entropy(network(images[chosen], training=True), labels[chosen])
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        losses.append(loss.item())
+    return losses
+
+
 def train(network: Network, images: Tensor, labels: Tensor, epochs: int) -> list[float]:
     """The loss of every batch."""
+    from tqdm import tqdm
+
     optimiser = optim.Adam(network.parameters())
     losses: list[float] = []
     progress = tqdm(range(epochs), desc="training", unit="epoch")
     for _ in progress:
-        for chosen in batches(len(labels), 64):
-            loss = F.cross_entropy(network(images[chosen], training=True), labels[chosen])
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
-            losses.append(loss.item())
+        losses += epoch(network, optimiser, images, labels)
         progress.set_postfix(loss=f"{np.mean(losses[-20:]):.3f}")
     return losses
 
 
 def picture(losses: list[float], images: Tensor, labels: Tensor, guesses: Tensor, path: str) -> None:
     """The loss curve, and digits with what they were taken for: mistakes first, in red."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
     figure = plt.figure(figsize=(11, 4.2), layout="constrained")
     panels: Any = figure.subfigures(1, 2, width_ratios=[1, 1.15])
     left, right = panels
@@ -113,10 +125,10 @@ def picture(losses: list[float], images: Tensor, labels: Tensor, guesses: Tensor
     axes.semilogy(np.arange(len(smooth)) + 19, smooth, color="tab:blue", label="mean of 20")
     axes.set(xlabel="batch", ylabel="cross entropy", title="Training loss")
     axes.legend()
-    truth, given = labels.numpy(), guesses.numpy()
+    truth, given = labels.cpu().numpy(), guesses.cpu().numpy()
     first = np.argsort(truth == given, kind="stable")[:24]
     for axes, index in zip(right.subplots(3, 8).flat, first, strict=True):
-        axes.imshow(images[int(index), 0].numpy(), cmap="gray_r")
+        axes.imshow(images[int(index), 0].cpu().numpy(), cmap="gray_r")
         wrong = truth[index] != given[index]
         axes.set_title(
             f"{given[index]} (is {truth[index]})" if wrong else str(given[index]),
@@ -132,13 +144,14 @@ def picture(losses: list[float], images: Tensor, labels: Tensor, guesses: Tensor
 def main() -> None:
     parser = argparse.ArgumentParser(description="Train a small convolutional network on handwritten digits.")
     parser.add_argument("--epochs", type=int, default=20)
+    parser.add_argument("--device", default="cpu", help="where it is computed")
     parser.add_argument("--output", default="digits.png", help="where the picture goes")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
 
     tengen.manual_seed(options.seed)
-    images, labels, test_images, test_labels = digits(options.seed)
-    network = Network()
+    images, labels, test_images, test_labels = (t.to(options.device) for t in digits(options.seed))
+    network = Network(options.device)
     began = time.perf_counter()
     losses = train(network, images, labels, options.epochs)
     score, guesses = accuracy(network, test_images, test_labels)

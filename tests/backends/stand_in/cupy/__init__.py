@@ -72,7 +72,7 @@ class _Host:
         return 1, 0
 
     def __dlpack__(self, **options: Any) -> Any:
-        return self.source.__dlpack__()
+        return self.source.__dlpack__(max_version=(1, 0))  # else NumPy takes it to be read-only
 
 
 def from_dlpack(source: Any) -> Any:
