@@ -13,11 +13,12 @@
                             newest is a minute of the newest Python that is here
     python dev.py fuzz      random programs of operators, for as many --minutes as one wants
     python dev.py sanitize  the accelerator built with sanitizers, under the tests that call it most
+    python dev.py cuda      what a GPU does, with the Python that runs this: it needs CuPy, and no network
     python dev.py array_api the array API standard's own tests, of a checkout that one names, or cloned
     python dev.py install   the environment alone, with the extras that are named: install test docs
     python dev.py mutants   whether the tests notice the mistakes that are listed in tests/mutants
 
-Each command makes the environment .venv if it is not there and installs what it needs into it.
+Each command but cuda makes the environment .venv if it is not there and installs what it needs into it.
 What stands behind the command is handed on: python dev.py test -k mul.
 """
 
@@ -196,6 +197,11 @@ def sanitize(arguments: Sequence[str]) -> int:
     return run(PYTHON, "tests/sanitized.py", *arguments)
 
 
+def cuda(arguments: Sequence[str]) -> int:
+    """What a GPU does, with this Python: where there is a GPU, often nothing can be installed."""
+    return run(sys.executable, ROOT / "tests" / "gpu" / "on_gpu.py", *arguments, cwd=Path.cwd())
+
+
 def array_api(arguments: Sequence[str]) -> int:
     """The suite data-apis/array-api-tests on tengen.array_api."""
     require("test")
@@ -276,6 +282,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "mutants": mutants,
     "fuzz": fuzz,
     "sanitize": sanitize,
+    "cuda": cuda,
 }
 
 

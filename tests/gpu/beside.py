@@ -10,7 +10,7 @@ from types import ModuleType
 
 @cache
 def torch_on_cuda() -> ModuleType | None:
-    """torch, where it is installed and has a GPU; that for CPUs alone, as its version says, is not imported."""
+    """torch, where it is installed and has a GPU; one for CPUs alone, by its version, is not imported."""
     try:
         torch = None if version("torch").endswith("+cpu") else import_module("torch")
     except (ImportError, PackageNotFoundError):

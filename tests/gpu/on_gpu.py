@@ -30,6 +30,7 @@ from typing import Any
 
 import gpu_page
 from supervisor import Part, Supervised
+from worker import shown
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".cache" / "cuda"
@@ -136,7 +137,7 @@ def finished(command: Sequence[str], seconds: float) -> str:
     if not process.returncode:
         return ""
     lines = [line.strip() for line in output.splitlines() if "Error" in line or "No module" in line]
-    return (lines or output.strip().splitlines() or [f"status {process.returncode}"])[0][:200]
+    return shown((lines or output.strip().splitlines() or [f"status {process.returncode}"])[0])
 
 
 def end_group(process: subprocess.Popen[str]) -> None:

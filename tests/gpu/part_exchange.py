@@ -17,6 +17,7 @@ from beside import torch_on_cuda
 from worker import Item
 
 SKIPPED = "skipped"
+DTYPES = ("bool", "uint8", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128")
 WRITES = Path(__file__).resolve().parents[1] / "backends"
 CHECKS: dict[str, Callable[[Any, Any], dict[str, Any] | None]] = {}
 Check = Callable[[Any, Any], dict[str, Any] | None]
@@ -54,7 +55,7 @@ def writes() -> dict[str, Item]:
 
 @check
 def tensors_go_there_and_back(tengen: Any, cupy: Any) -> None:
-    for name in "bool uint8 int32 int64 float16 float32 float64 complex64 complex128".split():
+    for name in DTYPES:
         here = tengen.tensor([[0, 1, 2], [3, 4, 5]]).to(getattr(tengen, name))
         there = here.cuda()
         assert there.is_cuda and there.dtype is here.dtype and isinstance(there._array, cupy.ndarray)

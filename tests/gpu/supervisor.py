@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from worker import shown
+
 HERE = Path(__file__).resolve().parent
 #: What the supervisor says of an item, beside what its worker does.
 CRASHED, HUNG, UNFINISHED = "crashed", "hung", "unfinished"
@@ -54,7 +56,7 @@ class Worker:
         fatal = [line for line in lines if line.startswith((FATAL, TIMEOUT))]
         frames = [line.strip() for line in lines if line.lstrip().startswith("File ")]
         where = f", in {frames[0].rpartition(' in ')[2]}" if fatal and frames else ""
-        return (fatal[-1] + where if fatal else lines[-1] if lines else "")[:300]
+        return shown(fatal[-1] + where if fatal else lines[-1] if lines else "")
 
     def end(self) -> None:
         """End it. One that the system does not let go of is left to it."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import faulthandler
 import json
 import os
+import re
 import sys
 import time
 import warnings
@@ -45,9 +46,13 @@ def taken(folder: Path, number: int) -> bool:
 
 
 def said(error: BaseException) -> str:
-    """An error on one line, without the folders of this machine."""
-    first = next(iter(str(error).strip().splitlines()), "")
-    return f"{type(error).__name__}: {first}".replace(f"{Path.cwd()}{os.sep}", "")[:300]
+    """An error on one line."""
+    return shown(f"{type(error).__name__}: {next(iter(str(error).strip().splitlines()), '')}")
+
+
+def shown(text: str) -> str:
+    """A text as a record has it: not too long, and of paths the last name: folders are those of a machine."""
+    return re.sub(r"(?<![\w.)])(?:/[\w.+-]+)+/(?=[\w.+-])", "", text)[:300]
 
 
 def do(item: Item) -> dict[str, Any]:
