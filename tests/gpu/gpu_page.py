@@ -50,12 +50,24 @@ def markdown(record: Record | None) -> str:
     return "\n\n".join(block for block in blocks if block)
 
 
-def _circumstances(record: Record) -> Iterator[str]:
-    device = {}
+def device_of(record: Record) -> dict[str, Any]:
+    """What is known of the machine."""
+    found: dict[str, Any] = {}
     for result in record["parts"].get("device", {"results": {}})["results"].values():
-        device.update(result)
+        found.update(result)
+    return found
+
+
+def is_of_a_gpu(record: Record) -> bool:
+    """Whether it is known that a GPU has done it, and no stand-in for CuPy."""
+    device = device_of(record)
+    return "name" in device and device.get("stand_in") is False
+
+
+def _circumstances(record: Record) -> Iterator[str]:
+    device = device_of(record)
     yield f"{record['date']}, {record['seconds']:.0f} of {record['limit']:.0f} s"
-    if record["stand_in"]:
+    if device.get("stand_in"):
         yield "**over the stand-in for CuPy: no GPU**"
     if not record["ended"]:
         yield "**it was ended before it was done**"

@@ -56,13 +56,12 @@ MOST_WORKERS = 12
 class Report:
     """The record, which is written when it changes, at most once a second."""
 
-    def __init__(self, folder: Path, limit: float, stand_in: bool) -> None:
+    def __init__(self, folder: Path, limit: float) -> None:
         self.folder, self.began, self._written = folder, time.monotonic(), -1.0
         self.record: dict[str, Any] = {
             "date": datetime.now(UTC).date().isoformat(),
             "seconds": 0.0,
             "limit": limit,
-            "stand_in": stand_in,
             "ended": False,
             "installed": {"how": "not yet"},
             "parts": {},
@@ -250,12 +249,15 @@ def main(arguments: Sequence[str]) -> int:
     names = tuple(name for name in PARTS if name in options.parts or not options.parts)
     plan = Plan(names, options.stand_in, options.as_it_is, options.every, options.scale, options.epochs)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # by way of what writes the record
-    report = Report(options.out, options.seconds, options.stand_in)
+    report = Report(options.out, options.seconds)
     run(plan, report)
     print(f"\n{gpu_page.markdown(report.record)}\n\nrecord: {report.folder / 'cuda.json'}")
     if there_is_none(report.record):
         print("!" * 79, "there is no GPU that CuPy finds: NOTHING WAS RUN ON ONE", "!" * 79, sep="\n")
         return 2
+    if options.write and not gpu_page.is_of_a_gpu(report.record):
+        print("nothing is written into the project: it is not known that this was a GPU")
+        return 1
     if options.write:
         shutil.copy(report.folder / "cuda.json", KEPT)
         PAGE.write_text(gpu_page.put(report.record, PAGE), encoding="utf-8")

@@ -16,6 +16,8 @@ from worker import Item
 
 #: Beside CuPy, whose package is named after the CUDA that it is for.
 PACKAGES = ("numpy", "scipy", "torch")
+#: The version that the stand-in for CuPy says.
+STAND_IN = "stand-in"
 
 
 def items(options: Mapping[str, Any]) -> dict[str, Item]:
@@ -39,7 +41,12 @@ def versions(tree: str | None) -> dict[str, Any]:
         with suppress(PackageNotFoundError):
             found[package] = version(package)
     system = f"{platform.system()} {platform.machine()}, {len(os.sched_getaffinity(0))} cores"
-    return {"versions": found, "system": system, "accelerator": c_accelerator.status().used}
+    return {
+        "versions": found,
+        "system": system,
+        "accelerator": c_accelerator.status().used,
+        "stand_in": found["cupy"] == STAND_IN,
+    }
 
 
 def gpu() -> dict[str, Any]:
