@@ -39,18 +39,19 @@ STAND_IN = ROOT / "tests" / "backends" / "stand_in"
 KEPT, PAGE = ROOT / "benchmarks" / "cuda.json", ROOT / "docs" / "cuda.md"
 #: The seconds of a whole run, the share of it that is for the installation, and for ending.
 SECONDS, INSTALLING, ENDING = 360.0, 0.2, 0.03
-#: By part, in their order: the share of all seconds that it may take, and the seconds that one of its items
-#: may. The last has all that is left.
+#: By part, in their order: the share of all seconds that it may take, and the share of these that one of its
+#: items may. The last has all that is left.
 PARTS: dict[str, tuple[float, float]] = {
-    "device": (0.08, 30.0),
-    "exchange": (0.14, 30.0),
-    "network": (0.12, 45.0),
-    "timings": (0.17, 30.0),
-    "samples": (1.0, 45.0),
+    "device": (0.08, 1.0),
+    "exchange": (0.14, 0.6),
+    "network": (0.12, 1.0),
+    "timings": (0.17, 0.4),
+    "samples": (1.0, 0.2),
 }
 #: What of the project is not installed.
 LEFT = (".*", "__pycache__", "build", "tests", "docs", "benchmarks", "examples", "machine.*.so")
-MOST_WORKERS = 12
+#: How many processes do the samples: when one hangs another goes on.
+LEAST_WORKERS, MOST_WORKERS = 2, 12
 
 
 class Report:
@@ -178,8 +179,8 @@ class Plan:
         seconds = max(1.0, min(share * limit, left - ENDING * limit))
         options = {"every": self.every, "scale": self.scale, "epochs": self.epochs, "seconds": 0.7 * seconds}
         options |= {"tree": str(tree)} if tree is not None else {}
-        workers = max(1, min(MOST_WORKERS, (os.cpu_count() or 1) - 1)) if name == "samples" else 1
-        return Part(name, f"part_{name}", seconds, min(item, seconds), workers, options)
+        workers = max(LEAST_WORKERS, min(MOST_WORKERS, (os.cpu_count() or 1) - 1)) if name == "samples" else 1
+        return Part(name, f"part_{name}", seconds, item * seconds, workers, options)
 
 
 def run(plan: Plan, report: Report) -> None:
