@@ -68,6 +68,7 @@ class Report:
             "parts": {},
         }
         folder.mkdir(parents=True, exist_ok=True)
+        (folder / "cuda.log").unlink(missing_ok=True)  # of another run
         self.write()
 
     @property
@@ -183,31 +184,30 @@ class Plan:
         return Part(name, f"part_{name}", seconds, item * seconds, workers, options)
 
 
-def run(plan: Plan, report: Report) -> None:
-    """Do all parts, whatever becomes of each."""
-    limit = report.record["limit"]
-    with tempfile.TemporaryDirectory(prefix="tengen-cuda-", ignore_cleanup_errors=True) as scratch:
-        folder, tree = Path(scratch), None
-        if plan.as_it_is:
-            report.record["installed"] = {"how": "as it is", "text": "as this Python finds it"}
-        else:
-            tree, report.record["installed"] = put_into(folder, INSTALLING * limit)
-        environment = plan.environment(tree)
-        try:
-            for name in plan.parts:
-                print(f"{name} ...", flush=True)
-                part = plan.part(name, limit, report.left, tree)
-                found = Supervised(part, folder / "parts" / name, environment).run(
-                    lambda known, name=name: report.part(name, known)
-                )
-                report.part(name, found)
-                report.write()
-                if there_is_none(report.record):
-                    break
-            report.record["ended"] = True
-        finally:
+def run(plan: Plan, report: Report, folder: Path) -> None:
+    """Do all parts, whatever becomes of each. What is installed lies in a folder, and what processes say."""
+    limit, tree = report.record["limit"], None
+    if plan.as_it_is:
+        report.record["installed"] = {"how": "as it is", "text": "as this Python finds it"}
+    else:
+        tree, report.record["installed"] = put_into(folder, INSTALLING * limit)
+    environment = plan.environment(tree)
+    try:
+        for name in plan.parts:
+            print(f"{name} ...", flush=True)
+            part = plan.part(name, limit, report.left, tree)
+            found = Supervised(part, folder / "parts" / name, environment).run(
+                lambda known, name=name: report.part(name, known)
+            )
+            report.part(name, found)
             report.write()
-            keep_logs(folder / "parts", report.folder / "cuda.log")
+            if there_is_none(report.record):
+                break
+        report.record["ended"] = True
+    finally:
+        report.write()
+        keep_logs(folder / "parts", report.folder / "cuda.log")
+        print(f"\n{gpu_page.markdown(report.record)}\n\nrecord: {report.folder / 'cuda.json'}", flush=True)
 
 
 def there_is_none(record: Mapping[str, Any]) -> bool:
@@ -251,8 +251,8 @@ def main(arguments: Sequence[str]) -> int:
     plan = Plan(names, options.stand_in, options.as_it_is, options.every, options.scale, options.epochs)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # by way of what writes the record
     report = Report(options.out, options.seconds)
-    run(plan, report)
-    print(f"\n{gpu_page.markdown(report.record)}\n\nrecord: {report.folder / 'cuda.json'}")
+    with tempfile.TemporaryDirectory(prefix="tengen-cuda-", ignore_cleanup_errors=True) as folder:
+        run(plan, report, Path(folder))
     if there_is_none(report.record):
         print("!" * 79, "there is no GPU that CuPy finds: NOTHING WAS RUN ON ONE", "!" * 79, sep="\n")
         return 2
