@@ -46,7 +46,7 @@ PARTS: dict[str, tuple[float, float]] = {
     "exchange": (0.14, 0.6),
     "network": (0.12, 1.0),
     "timings": (0.17, 0.4),
-    "samples": (1.0, 0.2),
+    "samples": (1.0, 0.1),
 }
 #: What of the project is not installed.
 LEFT = (".*", "__pycache__", "build", "tests", "docs", "benchmarks", "examples", "machine.*.so")

@@ -139,13 +139,16 @@ class Supervised:
         if worker.item is not None:
             text = worker.text()
             hung = worker.hangs or text.startswith(TIMEOUT)
-            words = f"more than {self.part.limit:g} s" if hung else f"the process ended with status {status}"
+            words = (
+                f"more than {self.part.limit:.1f} s" if hung else f"the process ended with status {status}"
+            )
             self.done(worker, HUNG if hung else CRASHED, f"{words}: {text}".rstrip(": "))
-        elif status and not worker.began:
+        elif not status:  # it had done all that was left
+            return
+        elif not worker.began:
             self.notes.append(f"a process ended with status {status} before it did anything: {worker.text()}")
             return
-        if status != 0:
-            self.start()
+        self.start()
 
     def done(self, worker: Worker, outcome: str, text: str) -> None:
         """Note what became of the item that a worker had begun."""

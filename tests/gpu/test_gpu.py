@@ -102,7 +102,7 @@ def hangs_unseen():
     time.sleep(60)
 
 def items(options):
-    found = {"good": dict, "raises": raises, "crashes": crashes, "leaves": lambda: os._exit(3)}
+    found = {"good": dict, "raises": raises, "crashes": crashes, "leaves": lambda: os._exit(3), "ends": lambda: os._exit(0)}
     found |= {"exits": lambda: sys.exit(4), "hangs": lambda: time.sleep(60), "good, still": dict}
     found |= {"holds": holds_the_interpreter, "hangs, unseen": hangs_unseen}
     return found | {"good, at last": lambda: {"figure": 3}}
@@ -134,6 +134,7 @@ def test_what_crashes_or_hangs_is_a_line(
         "raises": "failed",
         "crashes": "crashed",
         "leaves": "crashed",
+        "ends": "crashed",
         "exits": "crashed",
         "hangs": "hung",
         "good, still": "passed",
@@ -145,7 +146,7 @@ def test_what_crashes_or_hangs_is_a_line(
     assert texts["raises"] == "ValueError: no file.py"
     assert "Segmentation fault, in string_at" in texts["crashes"] and "status 3" in texts["leaves"]
     assert found["results"]["good, at last"]["figure"] == 3
-    assert not found["not_reached"] and not found["notes"] and found["items"] == 10
+    assert not found["not_reached"] and not found["notes"] and found["items"] == 11
 
 
 def test_when_the_time_is_over_the_rest_is_counted(supervised: Callable[..., dict[str, Any]]) -> None:
