@@ -23,6 +23,8 @@ HERE = Path(__file__).resolve().parent
 CRASHED, HUNG, UNFINISHED = "crashed", "hung", "unfinished"
 #: How the last words of a process begin, which ``faulthandler`` writes.
 FATAL, TIMEOUT = "Fatal Python error", "Timeout ("
+#: The share of a part's time in which a process must have begun, else it ends and says where it is.
+STARTING = 0.9
 #: How much later than the worker itself the supervisor ends an item that hangs, in seconds.
 GRACE = 3.0
 
@@ -76,12 +78,8 @@ class Supervised:
         self.notes: list[str] = []
         self._read, self._logs = 0, 0
         folder.mkdir(parents=True)
-        task = {
-            "part": part.module,
-            "folder": str(folder),
-            "limit": part.limit,
-            "options": dict(part.options),
-        }
+        task = {"part": part.module, "folder": str(folder), "options": part.options}
+        task |= {"limit": part.limit, "start": STARTING * part.seconds}
         (folder / "task.json").write_text(json.dumps(task), encoding="utf-8")
 
     def run(self, changed: Callable[[dict[str, Any]], None]) -> dict[str, Any]:

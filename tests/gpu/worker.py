@@ -107,7 +107,7 @@ def main(path: str) -> None:
     faulthandler.enable()
     warnings.simplefilter("ignore")
     task = json.loads(Path(path).read_text(encoding="utf-8"))
-    faulthandler.dump_traceback_later(task["limit"], exit=True)
+    faulthandler.dump_traceback_later(task["start"], exit=True)
     status = work(task, Records(Path(task["folder"]) / "records.jsonl"))
     sys.stderr.flush()
     os._exit(status)  # a device that hangs may not let go of an interpreter
