@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+import os
+import pickle
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from worker import Item, said
@@ -14,8 +17,23 @@ from worker import Item, said
 DIFFERS = "differs"
 
 
+def read_once(folder: Path) -> None:
+    """Have what is declared from the process that first read it, which takes seconds; there may be many."""
+    from tengen.testing import declared
+
+    file = folder / "declared.pickle"
+    if file.exists():
+        declared.use(file, folder)
+    else:
+        new = folder / f"declared.{os.getpid()}"
+        new.write_bytes(pickle.dumps(declared.declarations()))
+        new.replace(file)
+
+
 def items(options: Mapping[str, Any]) -> dict[str, Item]:
     from tengen.testing.backends import run_on, tried
+
+    read_once(Path(options["folder"]))
 
     def item(operator: Any) -> dict[str, Any]:
         from tengen.testing.failure import Mismatch

@@ -84,7 +84,7 @@ def is_sound() -> bool:
 def work(task: Mapping[str, Any], records: Records) -> int:
     """Do what is left of a part. Returns 0 where nothing is, 1 where another process should go on."""
     folder, parent = Path(task["folder"]), os.getppid()
-    items: dict[str, Item] = import_module(task["part"]).items(task["options"])
+    items: dict[str, Item] = import_module(task["part"]).items({**task["options"], "folder": task["folder"]})
     records.write(items=list(items))
     for number, (name, item) in enumerate(items.items()):
         if os.getppid() != parent:  # the supervisor is gone
