@@ -60,11 +60,11 @@ class Worker:
         where = f", in {frames[0].rpartition(' in ')[2]}" if fatal and frames else ""
         return shown(fatal[-1] + where if fatal else lines[-1] if lines else "")
 
-    def end(self) -> None:
-        """End it. One that the system does not let go of is left to it."""
+    def end(self, seconds: float = 2.0) -> None:
+        """End it. One that the system does not let go of in that time is left to it."""
         self.process.kill()
         with suppress(subprocess.TimeoutExpired):
-            self.process.wait(2)
+            self.process.wait(seconds)
 
 
 class Supervised:
@@ -93,8 +93,9 @@ class Supervised:
                 if self.watch():
                     changed(self.record(began))
         finally:
-            for worker in self.workers:  # those that the end of the time meets
-                worker.end()
+            for seconds in (0.0, 0.3):  # those that the end of the time meets, all at once
+                for worker in self.workers:
+                    worker.end(seconds)
             self.read()
             for worker in self.workers:
                 self.done(worker, UNFINISHED, "the part's time was over")
