@@ -18,7 +18,7 @@ DIFFERS = "differs"
 
 
 def read_once(folder: Path) -> None:
-    """Have what is declared from the process that first read it, which takes seconds; there may be many."""
+    """Have what is declared from the process that first read it, which takes seconds."""
     from tengen.testing import declared
 
     file = folder / "declared.pickle"

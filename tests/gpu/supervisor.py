@@ -86,12 +86,16 @@ class Supervised:
         """Run the part to its end, or that of its time; ``changed`` is told what is known as it comes."""
         began = time.monotonic()
         try:
-            for _ in range(self.part.workers):
-                self.start()
+            self.start()
+            others = self.part.workers - 1  # which find what the first one read
             while self.workers and time.monotonic() < began + self.part.seconds:
                 time.sleep(0.05)
                 if self.watch():
                     changed(self.record(began))
+                if self.items and self.workers:
+                    for _ in range(others):
+                        self.start()
+                    others = 0
         finally:
             for seconds in (0.0, 0.3):  # those that the end of the time meets, all at once
                 for worker in self.workers:
