@@ -64,7 +64,10 @@ def test_without_a_gpu_that_is_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 def test_a_run_that_is_ended_leaves_what_it_has(how: signal.Signals, tmp_path: Path) -> None:
     process = subprocess.Popen(
-        command(tmp_path, *SHORT, "device", "samples"), stdout=subprocess.DEVNULL, start_new_session=True
+        command(tmp_path, *SHORT, "device", "samples"),
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)},  # what is left there goes with it
     )
     try:
         waited = time.monotonic() + 60
