@@ -66,7 +66,7 @@ BEFORE = pytest.StashKey[tuple[dict[str, int], dict[str, str]]]()
 #: What of the environment the processes heed that tests start; torch and others keep notes there, too.
 HEEDED = re.compile(r"\w+_NUM_THREADS|(TENGEN|OPENBLAS|NPY|MALLOC|PYTHON(?!HASHSEED)|LD)_?\w*|PATH|HOME")
 #: Folders whose tests run commands, in processes of their own, for seconds each.
-LONG = frozenset({"codegen", "commands", "docs", "library"})
+LONG = frozenset({"codegen", "commands", "docs", "gpu", "library"})
 
 
 def long_first(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
