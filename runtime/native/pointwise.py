@@ -254,7 +254,7 @@ def pow_scalar(self: Array, exponent: Number) -> Array:
         exponent = as_number(exponent, self.dtype)
     if kind == "c" and exponent.real < 0:
         return _complex_power(self, exponent)
-    if self.dtype == np.float32 and abs(exponent) > _EXACT_INTEGERS:  # type: ignore[arg-type]
+    if self.dtype == np.float32 and abs(exponent) > _EXACT_INTEGERS:
         return (self.astype(np.float64) ** exponent).astype(np.float32)  # it may be odd here only
     return self**exponent
 
