@@ -163,3 +163,28 @@ def test_a_deviation_whose_square_is_out_of_range(kind: tengen.dtype) -> None:
             assert found.item() == pytest.approx(size / math.sqrt(2), rel=bound)
             (grad,) = tengen.autograd.grad(found, x)
             assert grad.tolist() == pytest.approx([-(0.5**0.5), 0.5**0.5, 0.0], abs=bound)
+
+
+#: zeta(n) / n for n from 2 on: coefficients of the logarithm of the gamma function at 1.
+SERIES = (
+    0.8224670334241132,
+    0.40068563438653143,
+    0.27058080842778454,
+    0.20738555102867398,
+    0.16955717699740818,
+)
+
+
+@pytest.mark.parametrize("kind", [tengen.float32, tengen.float64])
+def test_logarithms_of_gamma_near_their_zeros(kind: tengen.dtype) -> None:
+    """Beside the series, which leaves out ``distance ** 7 / 7``: less than 2**-61 of the whole."""
+    eps = tengen.finfo(kind).eps
+    for power in range(10, -int(math.log2(eps))):
+        for distance in (2.0**-power, -(2.0**-power)):
+            terms = [c * (-distance) ** k for k, c in enumerate(SERIES, 2)]
+            at_one = math.fsum([-0.5772156649015329 * distance, *terms])
+            for zero, expected in ((1, at_one), (2, at_one + math.log1p(distance))):
+                x = tengen.tensor(zero + distance, dtype=kind)
+                if x.item() == zero + distance != zero:
+                    # At 2 a half of what is added cancels.
+                    assert x.lgamma().item() == pytest.approx(expected, rel=4 * eps), x
