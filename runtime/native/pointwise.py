@@ -20,7 +20,7 @@ Array = Any  # an ndarray, a 0-d result of a ufunc, or a Python number
 Number = bool | int | float | complex
 
 #: Beyond it not all integers are numbers of float32.
-_EXACT_INTEGERS = 2.0**24
+EXACT_INTEGERS = 2.0**24
 
 
 # -- numbers among the arguments ----------------------------------------------------------
@@ -254,7 +254,7 @@ def pow_scalar(self: Array, exponent: Number) -> Array:
         exponent = as_number(exponent, self.dtype)
     if kind == "c" and exponent.real < 0:
         return _complex_power(self, exponent)
-    if self.dtype == np.float32 and abs(exponent) > _EXACT_INTEGERS:
+    if self.dtype == np.float32 and abs(exponent) > EXACT_INTEGERS:
         return (self.astype(np.float64) ** exponent).astype(np.float32)  # it may be odd here only
     return self**exponent
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..core.promotion import promote_types
 from ..core.scalar_type import bool_, dtype, float64, int8, int32
+from ..native.pointwise import EXACT_INTEGERS
 from .builder import Ref, constant, onnx
 from .errors import Unsupported
 from .symbolics import cast, floating, floats, number, shape_of, together, widened
@@ -151,6 +152,8 @@ def pow_scalar(x: Ref, exponent: Any) -> Ref:
     """The value to the power of a number; of bools, whether it is not 0."""
     if x.dtype is bool_:
         return add(x, not exponent)
+    if x.dtype.is_floating_point and x.dtype is not float64 and abs(exponent) > EXACT_INTEGERS:
+        return cast(power(cast(x, float64), exponent), x.dtype)  # it may be odd there only
     return power(x, exponent)
 
 
