@@ -198,6 +198,8 @@ def compare(names: Sequence[str], functions: Sequence[str], inputs: Sequence[str
     torch: Any = importlib.import_module("torch")
     wrong = []
     for f, given in itertools.product(functions, inputs):
+        if f == "written_under_no_grad" and "linearize" in names:
+            continue  # it is a product with reverse mode's Jacobian here: docs/differences.md
         theirs = outcome(torch, names, f, given)
         if isinstance(theirs, Exception):
             continue

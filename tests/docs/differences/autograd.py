@@ -159,6 +159,10 @@ calls = []
 def counts(z):
     calls.append(1)
     return z * z
+def frozen(z):
+    with m.no_grad():
+        y = z * z
+    return y * z
 """
 CUT_OFF = """
 first = func.grad(lambda x: (cut(x * 2) * x * x).sum())
@@ -319,6 +323,12 @@ CLAIMS = [
         for cut in ("return y.data", "y.detach_()\n    return y")
     ),
     Claim("Transforms of functions", FUNC + "func.linearize(counts, x)\nlen(calls)", 1, 2),
+    Claim(
+        "Transforms of functions",
+        FUNC + "func.linearize(frozen, x)[1](m.ones(2)).tolist()",
+        [1.0, 4.0],
+        [3.0, 12.0],
+    ),
     Claim(
         "Transforms of functions",
         FUNC + "func.jvp(lambda x: func.linearize(counts, x)[1](x), (x,), (m.ones(2),))[1].tolist()",
