@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from ..check.names import TENSOR_BUILTINS
 from ..derive.derived import Derived
-from ..ir.expressions import Attribute, Call, Expr, Name, dotted, replaced
+from ..ir.expressions import Attribute, Call, Constant, Expr, Name, Subscript, dotted, replaced
 from ..ir.writer import write
 from ..model.annotations import default, parameter_name, return_annotation
 from ..model.derived import Saved, Variant
@@ -140,13 +140,14 @@ class VariantWriter:
         call = self._call(operator, operator.kernels[IMPLICIT])
         structure = self.structures.get(str(operator.name))
         method = self._method(variant, call if structure is None else f"{structure}({call})")
-        return replace(method, widened=_widened(operator))
+        return replace(method, widened=self._widened(operator, operator.kernels[IMPLICIT]))
 
     def _explicit(self, variant: Variant) -> CallMethod:
         """A composite that has a derivative of its own, and is recorded as one Node."""
         operator = variant.operator
         call = self._call(operator, operator.kernels[EXPLICIT])
-        method = replace(self._method(variant, call), widened=_widened(operator))
+        widened = self._widened(operator, operator.kernels[EXPLICIT])
+        method = replace(self._method(variant, call), widened=widened)
         if str(operator.name) in self.derived.missing:
             inputs = edges(a for a in operator.schema.arguments if a.is_tensor_like)
             call = f'run_not_implemented("{operator.name}", lambda: {call}, lambda: {inputs})'
@@ -168,6 +169,27 @@ class VariantWriter:
                 names[n] = dotted(self.functions[n])
         return write(replaced(kernel.formula.tree, names))
 
+    def _widened(self, operator: Operator, kernel: Kernel) -> str:
+        """The arguments of a composite that reduced types widen; empty where its parts round."""
+        if not operator.opmath:
+            return ""
+        names = [parameter_name(a.name) for a in operator.schema.arguments]
+        first = ", first=True" if operator.rounds_to_first else ""
+        return f"({', '.join(names)},){first}{', one_step=True' if self._is_one_step(kernel) else ''}"
+
+    def _is_one_step(self, kernel: Kernel) -> bool:
+        """Whether all that is computed is one operator's, which rounds once by itself."""
+        if kernel.formula is None:
+            return False
+        tree = kernel.formula.tree
+        call = tree.value if isinstance(tree, Subscript) else tree
+        if not isinstance(call, Call) or not isinstance(call.function, Name):
+            return False
+        called = None if call.function.id in kernel.calls else self.by_name.get(call.function.id)
+        given = (*call.arguments, *(k.value for k in call.keywords))
+        plain = all(isinstance(a, Name | Constant) for a in given)
+        return called is not None and called.opmath and not called.is_composite and plain
+
     def _function(self, qualified: str) -> Expr:
         module, _, name = qualified.rpartition(".")
         short = alias(module if module.startswith(ABSOLUTE) else f"composite.{module}")
@@ -183,13 +205,6 @@ class VariantWriter:
         arguments = {a.name: a for a in operator.schema.arguments}
         saved = ", ".join(f'"{s.slot}": {_kept(s, arguments)}' for s in node.saved)
         return f"{node.module}.{node.name}, ({inputs},), {{{saved}}}, {node.outputs}"
-
-
-def _widened(operator: Operator) -> str:
-    """The arguments of a composite that reduced types widen; empty where its parts round."""
-    names = [parameter_name(a.name) for a in operator.schema.arguments]
-    first = ", first=True" if operator.rounds_to_first else ""
-    return f"({', '.join(names)},){first}" if operator.opmath else ""
 
 
 def _kept(saved: Saved, arguments: Mapping[str, Argument]) -> str:

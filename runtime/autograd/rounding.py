@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar, cast
 
+from ..core.interception import active
 from ..core.operands import map_tensors, tensors_in
 from ..core.scalar_type import dtype
 from .edge import Edge
+from .grad_mode import grad_mode
 from .linear_maps import Cast, apply_linear
 
 Given = ParamSpec("Given")
@@ -53,17 +55,26 @@ def _cast(tensor: Any, scalar_type: dtype) -> Any:
     )
 
 
-def widened_call(kind: Any, arguments: Sequence[Any], first: bool = False) -> list[Any] | None:
+def widened_call(
+    kind: Any, arguments: Sequence[Any], first: bool = False, one_step: bool = False
+) -> list[Any] | None:
     """The arguments of a composite that is rounded once, widened; None where it does not give ``kind``.
 
     That is so where a dtype is asked for, or where a floating tensor of another one takes part. With
-    ``first`` results are of the first tensor's dtype, and the others may be of the wide one.
+    ``first`` results are of the first tensor's dtype, and the others may be of the wide one. ``one_step`` is
+    a composite of one operator, which rounds once by itself: None, too, where nothing but its result is kept.
     """
     given = {t._type.scalar_type for t in tensors_in(arguments) if t._type.scalar_type.is_inexact}
     others = {kind.scalar_type, kind.scalar_type.opmath} if first else {kind.scalar_type}
     if kind.scalar_type not in given or given - others or any([isinstance(a, dtype) for a in arguments]):
         return None
+    if one_step and len(given) == 1 and not (active or _recorded(arguments)):
+        return None
     return map_tensors(_widened, arguments)
+
+
+def _recorded(arguments: Sequence[Any]) -> bool:
+    return grad_mode.enabled and any([t._requires_grad for t in tensors_in(arguments)])
 
 
 def rounded(kind: Any, result: Any) -> Any:
