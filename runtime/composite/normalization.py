@@ -148,11 +148,11 @@ def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, eps: float | None
 ) -> Tensor:
     """Division by the root mean square."""
+    if has_operator(input._type, "_native_rms_norm") and (weight is None or weight._type is input._type):
+        return F._native_rms_norm(input, normalized_shape, weight, eps)[0]
     from ..core.errors import explain
     from ..native.nn.normalization import layer_shapes
 
-    if has_operator(input._type, "_native_rms_norm") and (weight is None or weight._type is input._type):
-        return F._native_rms_norm(input, normalized_shape, weight, eps)[0]
     try:
         layer_shapes(input, tuple(normalized_shape), weight, None)
     except RuntimeError as error:
