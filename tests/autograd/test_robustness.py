@@ -17,8 +17,9 @@ import tengen
 from tengen.autograd.graph_task import current
 from tengen.core.interception import active
 
-#: Nodes one after the other: what follows them by recursion does not come to the end.
-DEEP = 200_000
+#: Nodes one after the other: what follows them by recursion does not come to the end. A stack has 8 MiB: 130
+#: bytes for each, less than the frames of any function in C that calls itself through Python's.
+DEEP = 64_000
 
 
 def leaf(m: Any, *values: float) -> Any:

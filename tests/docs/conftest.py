@@ -130,13 +130,14 @@ def follow(scratch: Scratch) -> Callable[[str], None]:
     return follow
 
 
-@pytest.fixture
-def generator(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], ModuleType]]:
+@pytest.fixture(scope="module")
+def generator() -> Iterator[Callable[[str], ModuleType]]:
     """Imports a module of the documentation's generator."""
     folder = PROJECT / "docs" / "generator"
-    monkeypatch.syspath_prepend(str(folder))
     before = set(sys.modules)
-    yield importlib.import_module
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.syspath_prepend(str(folder))
+        yield importlib.import_module
     for name in set(sys.modules) - before:
         if (folder / f"{name}.py").exists():
             del sys.modules[name]
