@@ -23,6 +23,7 @@ from .layout import (
     contiguous_strides,
     extent,
     is_dense,
+    may_overlap,
     preserved_strides,
     stands_channels_last,
     strides_in,
@@ -357,11 +358,14 @@ def as_strided_backward(
     An element of the memory that the view shows several times collects all its gradients; one
     that the input itself shows several times shares them out equally.
     """
-    places, viewed, length = _in_common_memory(sizes, strides, offset, size, stride, start)
-    memory = np.zeros(length, grad.dtype)
-    np.add.at(memory, viewed, grad)
-    result = memory[places]
-    if places.size != np.unique(places).size:
+    memory, own, view = _in_common_memory(grad.dtype, sizes, strides, offset, size, stride, start)
+    if may_overlap(size, stride):
+        np.add.at(memory, _memory_positions(memory, view), grad)
+    else:
+        view[...] = grad
+    result = own.copy()
+    if may_overlap(sizes, strides):
+        places = _memory_positions(memory, own)
         result = result / np.bincount(places.reshape(-1), minlength=memory.size)[places].astype(grad.dtype)
     return result
 
@@ -371,28 +375,28 @@ def as_strided_gather(
 ) -> Array:
     """``as_strided(size, stride, start)`` of an array whose elements are those of ``self`` and whose
     geometry is ``sizes``, ``strides`` and ``offset``; what it does not own of the memory reads as 0."""
-    places, viewed, length = _in_common_memory(sizes, strides, offset, size, stride, start)
-    memory = np.zeros(length, self.dtype)
-    memory[places] = self
-    return memory[viewed]
+    memory, own, view = _in_common_memory(self.dtype, sizes, strides, offset, size, stride, start)
+    memory[_memory_positions(memory, own)] = self  # in order, where it overlaps
+    return view.copy()
 
 
 def _in_common_memory(
-    sizes: Shape, strides: Shape, offset: int, size: Shape, stride: Shape, start: int | None
-) -> tuple[Array, Array, int]:
-    """The memory positions of an array and of a view of its memory, and how much memory both need."""
+    dtype: DType, sizes: Shape, strides: Shape, offset: int, size: Shape, stride: Shape, start: int | None
+) -> tuple[Array, Array, Array]:
+    """Zeros, as much memory as an array and a view of its memory need, and the two in it."""
     begin = offset if start is None else start
     base = min(offset, begin)
     length = max(offset + extent(sizes, strides), begin + extent(size, stride)) - base
-    places = _memory_positions(sizes, strides, offset - base)
-    return places, _memory_positions(size, stride, begin - base), max(length, 1)
+    memory = np.zeros(max(length, 1), dtype)
+    own = as_strided(memory, sizes, strides, offset - base)
+    return memory, own, as_strided(memory, size, stride, begin - base)
 
 
-def _memory_positions(sizes: Shape, strides: Shape, offset: int) -> Array:
-    """The index in memory of every element of an array of that geometry."""
-    places = np.full((1,) * len(sizes), offset, np.int64)
-    for d, (n, s) in enumerate(zip(sizes, strides, strict=True)):
-        places = places + (np.arange(n) * s).reshape((-1,) + (1,) * (len(sizes) - d - 1))
+def _memory_positions(memory: Array, view: Array) -> Array:
+    """The index in memory of every element of a view of it."""
+    places = np.full((1,) * view.ndim, storage_offset(view), np.int64)
+    for d, (n, s) in enumerate(zip(view.shape, element_strides(view), strict=True)):
+        places = places + (np.arange(n) * s).reshape((-1,) + (1,) * (view.ndim - d - 1))
     return places
 
 
