@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
 import warnings
@@ -29,8 +30,13 @@ def float_kind(name: str) -> Any:
     return next((k for k in (tengen.float32, tengen.float64) if k in has), None)
 
 
-def calls_of(name: str) -> Iterator[Call]:
+@functools.cache
+def calls_of(name: str) -> tuple[Call, ...]:
     """The first samples of an operator that have sizes, in larger ones."""
+    return tuple(_calls_of(name))
+
+
+def _calls_of(name: str) -> Iterator[Call]:
     operator, kind = declared.operators()[name], float_kind(name)
     if kind is None or declared.aliases(operator):
         return

@@ -5,7 +5,6 @@ Not on what ran before, the number of threads, where memory begins, or what othe
 
 from __future__ import annotations
 
-import functools
 import json
 import subprocess
 import sys
@@ -19,7 +18,6 @@ from bits import aligned, bits, calls_of, computed, float_kind, table
 import tengen
 from tengen.testing import declared
 from tengen.testing.batching import slots_of
-from tengen.testing.samples import Call
 
 NAMES = [
     n
@@ -29,11 +27,6 @@ NAMES = [
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
-@functools.cache
-def calls(name: str) -> list[Call]:
-    return list(calls_of(name))
-
-
 def differing(found: dict[str, Any], expected: dict[str, Any]) -> list[str]:
     assert set(found) == set(expected)
     return [text for text in found if found[text] != expected[text]]
@@ -41,7 +34,7 @@ def differing(found: dict[str, Any], expected: dict[str, Any]) -> list[str]:
 
 def test_most_operators_are_called() -> None:
     """An operator that takes none of the larger sizes is not compared; those are few."""
-    assert sum(bool(calls(name)) for name in NAMES) > 0.8 * len(NAMES)
+    assert sum(bool(calls_of(name)) for name in NAMES) > 0.8 * len(NAMES)
 
 
 def test_what_ran_before_does_not_matter() -> None:
@@ -58,7 +51,7 @@ def test_the_number_of_threads_does_not_matter(monkeypatch: pytest.MonkeyPatch) 
     for count in (1, 2, 3):
         monkeypatch.setattr("tengen.native.parallel._count", count)
         monkeypatch.setattr("tengen.native.parallel._pool", None)
-        found.append({f"{n}({c.text})": computed(n, c) for n in NAMES for c in calls(n)})
+        found.append({f"{n}({c.text})": computed(n, c) for n in NAMES for c in calls_of(n)})
     assert differing(found[1], found[0]) + differing(found[2], found[0]) == []
 
 
@@ -69,7 +62,7 @@ def test_the_number_of_threads_of_blas_does_not_matter_to_sums() -> None:
     found = []
     for count in (1, 2, 8):
         tengen.set_num_threads(count)
-        found.append({f"{n}({c.text})": computed(n, c) for n in names for c in calls(n)})
+        found.append({f"{n}({c.text})": computed(n, c) for n in names for c in calls_of(n)})
     assert differing(found[1], found[0]) + differing(found[2], found[0]) == []
 
 
@@ -77,7 +70,7 @@ def test_where_memory_begins_does_not_matter() -> None:
     wrong = [
         f"{name}({call.text})"
         for name in NAMES
-        for call in calls(name)
+        for call in calls_of(name)
         if computed(name, call) != computed(name, call, lambda array: aligned(array, 1))
     ]
     assert wrong == []
@@ -112,7 +105,7 @@ def outer_two(name: str, values: list[Any], between: dict[int, Any]) -> list[lis
 @pytest.mark.parametrize("name", [n for n in NAMES if declared.operators()[n].batching])
 def test_other_examples_do_not_matter(name: str) -> None:
     """The first and the last of three examples have the same results, whatever is in the one between."""
-    for call in calls(name):
+    for call in calls_of(name):
         values = call.tensors(float_kind(name))
         slots = [i for i, j in slots_of(values) if j is None and values[i].is_floating_point()]
         try:
