@@ -1,0 +1,1 @@
+"""Probability distributions, as ``torch.distributions`` has them: samples, densities, moments, divergences."""
