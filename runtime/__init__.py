@@ -47,6 +47,7 @@ _SUBMODULES = frozenset(
         "compiler",
         "cpu",
         "distributed",
+        "distributions",
         "fft",
         "func",
         "functional",

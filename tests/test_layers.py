@@ -208,6 +208,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "ops",
         "array_api",
         "array_libraries",
+        "distributions",
         "eigensolvers",
         "fft",
         "linalg",
@@ -361,7 +362,13 @@ def test_imports_inside_the_runtime_are_relative() -> None:
 
 
 #: What begins with an underscore in PyTorch, where several modules use it.
-PRIVATE_THERE = {"_ExperimentalConfig", "_broadcast_to_and_flatten"}
+PRIVATE_THERE = {
+    "_DependentProperty",
+    "_ExperimentalConfig",
+    "_broadcast_to_and_flatten",
+    "_standard_normal",
+    "_sum_rightmost",
+}
 
 
 def private_names(path: Path, parsed: ast.Module) -> Iterator[tuple[int, str]]:

@@ -9,7 +9,6 @@ LACKING = frozenset(
     {
         "ao",
         "contrib",
-        "distributions",
         "export",
         "futures",
         "fx",

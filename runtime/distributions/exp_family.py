@@ -12,7 +12,7 @@ __all__ = ["ExponentialFamily"]
 class ExponentialFamily(Distribution):
     """A distribution with natural parameters ``eta`` and a log normalizer ``F``.
 
-    Subclasses give ``_natural_params``, ``_log_normalizer`` and ``_mean_carrier_measure``, the mean of
+    Subclasses give ``_natural_params``, ``_log_normalizer``, and the mean of ``k(x)``: ``_mean_carrier_measure``.
     ``k(x)``.
     """
 
@@ -31,7 +31,7 @@ class ExponentialFamily(Distribution):
         raise NotImplementedError
 
     def entropy(self) -> Tensor:
-        """``F(eta) - <eta, dF/deta> - E k(x)``, of shape ``batch_shape``; without gradients to the parameters."""
+        """``F(eta) - <eta, dF/deta> - E k(x)``, of shape ``batch_shape``; no gradients to the parameters."""
         params = [p.detach().requires_grad_() for p in self._natural_params]
         normalizer = self._log_normalizer(*params)
         # The means of t(x), by the derivative of F.

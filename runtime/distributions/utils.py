@@ -7,12 +7,13 @@ from functools import update_wrapper
 from math import isqrt
 from typing import Any, Final, Generic, TypeVar, overload
 
-from tengen.generated.functions import arange, broadcast_tensors, empty, log, log1p, sigmoid, softmax, zeros
+from tengen.generated.functions import arange, empty, log, log1p, sigmoid, softmax, zeros
 
 from ..autograd.grad_mode import enable_grad
 from ..core.device import device as Device
 from ..core.scalar_type import dtype as DType, finfo, get_default_dtype
 from ..func.batched import BatchedTensor
+from ..functional import broadcast_tensors
 from ..tensors.creation import tensor
 from ..tensors.tensor import Tensor
 
