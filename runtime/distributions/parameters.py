@@ -1,0 +1,85 @@
+"""What concrete distributions do with their parameters: take, expand and turn them into each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.size import Size
+from ..tensors.tensor import Tensor
+from .distribution import Distribution
+from .utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logits
+
+#: What a parameter may be: a tensor, or a number, which is of the default dtype where no tensor is with it.
+Parameter = Tensor | float
+
+
+def expanded(
+    self: Any,
+    owner: type[Distribution],
+    batch_shape: Any,
+    instance: Any,
+    *names: str,
+    event_dims: int | None = None,
+    kept: tuple[str, ...] = (),
+) -> Any:
+    """``instance``, or a new distribution of the class of ``self``, with parameters of the new batch shape.
+
+    ``names`` are those of tensors, of which those that ``self`` holds are expanded in all dimensions but the
+    last ``event_dims``, by default as many as events have, or of distributions, which are expanded
+    themselves. What ``kept`` names is handed on. NotImplementedError where ``owner``, the class with this
+    ``expand``, has a subclass with another ``__init__`` and no ``expand``.
+    """
+    new = self._get_checked_instance(owner, instance)
+    batch_shape, event_shape = Size(batch_shape), self._event_shape
+    dims = len(event_shape) if event_dims is None else event_dims
+    held = self.__dict__
+    for name in names:
+        value = held.get(name)
+        if isinstance(value, Distribution):
+            new.__dict__[name] = value.expand(batch_shape)
+        elif value is not None:
+            new.__dict__[name] = value.expand((*batch_shape, *value.shape[value.dim() - dims :]))
+    for name in kept:
+        new.__dict__[name] = held[name]
+    Distribution.__init__(new, batch_shape, event_shape, validate_args=False)
+    new._validate_args = self._validate_args
+    return new
+
+
+def check_one_of(probs: Any, logits: Any) -> None:
+    """ValueError unless exactly one is given."""
+    if (probs is None) == (logits is None):
+        raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+
+
+class BinaryParameters(Distribution):
+    """A distribution with ``probs`` in [0, 1], or in their place ``logits``, their log odds."""
+
+    _param: Tensor
+
+    def _set_odds(self, probs: Parameter | None, logits: Parameter | None) -> Size:
+        """Keep the one that is given, and return its shape. ValueError unless exactly one is."""
+        check_one_of(probs, logits)
+        name, given = ("logits", logits) if probs is None else ("probs", probs)
+        (value,) = broadcast_all(given)
+        self.__dict__[name] = self._param = value
+        return value.size()
+
+    @lazy_property
+    def logits(self) -> Tensor:
+        """The log odds."""
+        return probs_to_logits(self.probs, is_binary=True)
+
+    @lazy_property
+    def probs(self) -> Tensor:
+        """The probabilities."""
+        return logits_to_probs(self.logits, is_binary=True)
+
+    @property
+    def param_shape(self) -> Size:
+        """The shape of the parameter."""
+        return self._param.size()
+
+    def _new(self, *args: Any, **kwargs: Any) -> Tensor:
+        new: Tensor = self._param.new(*args, **kwargs)
+        return new
