@@ -1,1 +1,1 @@
-"""Probability distributions, as ``torch.distributions`` has them: samples, densities, moments, divergences."""
+"""Probability distributions, as ``torch.distributions`` has them: samples, densities, divergences."""

@@ -12,7 +12,7 @@ __all__ = ["ExponentialFamily"]
 class ExponentialFamily(Distribution):
     """A distribution with natural parameters ``eta`` and a log normalizer ``F``.
 
-    Subclasses give ``_natural_params``, ``_log_normalizer``, and the mean of ``k(x)``: ``_mean_carrier_measure``.
+    Subclasses give ``_natural_params``, ``_log_normalizer``, and in ``_mean_carrier_measure`` the mean of
     ``k(x)``.
     """
 
