@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..autograd import grad
+from ..autograd.grad_mode import enable_grad, is_grad_enabled
 from ..tensors.tensor import Tensor
 from .distribution import Distribution
 
@@ -30,13 +31,27 @@ class ExponentialFamily(Distribution):
         """The mean of ``k(x)``."""
         raise NotImplementedError
 
+    def _moments(self) -> tuple[list[Tensor], Tensor, tuple[Tensor, ...]]:
+        """``eta``, ``F(eta)`` and its derivatives, the means of ``t(x)``; with gradients if ``eta`` has."""
+        given = self._natural_params
+        wanted = is_grad_enabled() and any([p.requires_grad for p in given])
+        with enable_grad():
+            # Views, so that none is made of another.
+            params = [p.view_as(p) if wanted and p.requires_grad else _leaf(p) for p in given]
+            normalizer = self._log_normalizer(*params)
+            means = grad(normalizer.sum(), params, create_graph=wanted)
+        if wanted:
+            return params, normalizer, means
+        return [p.detach() for p in params], normalizer.detach(), means
+
     def entropy(self) -> Tensor:
-        """``F(eta) - <eta, dF/deta> - E k(x)``, of shape ``batch_shape``; no gradients to the parameters."""
-        params = [p.detach().requires_grad_() for p in self._natural_params]
-        normalizer = self._log_normalizer(*params)
-        # The means of t(x), by the derivative of F.
-        means = grad(normalizer.sum(), params, create_graph=True)
+        """``F(eta) - <eta, dF/deta> - E k(x)``, of shape ``batch_shape``."""
+        params, normalizer, means = self._moments()
         result = normalizer - self._mean_carrier_measure
         for param, mean in zip(params, means, strict=True):
             result = result - (param * mean).reshape((*self._batch_shape, -1)).sum(-1)
         return result
+
+
+def _leaf(param: Tensor) -> Tensor:
+    return param.detach().requires_grad_()
