@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
-from tengen.generated.functions import exp, expm1, log, log1p, rand, where
+from tengen.generated.functions import abs, exp, expm1, log, log1p, rand, where
 
 from ..tensors.tensor import Tensor
 from . import constraints
@@ -14,6 +15,20 @@ from .parameters import Parameter, expanded
 from .utils import broadcast_all
 
 __all__ = ["GeneralizedPareto"]
+
+#: The coefficients of the powers of x in log1p(x) / x and expm1(x) / x.
+_LOG1P: Final = tuple((-1) ** k / (k + 1) for k in range(8))
+_EXPM1: Final = tuple(1 / math.factorial(k + 1) for k in range(8))
+
+
+def _near_one(x: Tensor, function: Callable[[Tensor], Tensor], series: tuple[float, ...]) -> Tensor:
+    """``function(x) / x``, and around 0, where derivatives of that would cancel, the sum of its series."""
+    small = abs(x) < 0.01
+    near, far = where(small, x, 0), where(small, 1, x)
+    total: Tensor | float = series[-1]
+    for coefficient in series[-2::-1]:
+        total = total * near + coefficient
+    return where(small, total, function(far) / far)
 
 
 class GeneralizedPareto(Distribution):
@@ -53,23 +68,18 @@ class GeneralizedPareto(Distribution):
         shape = self._extended_shape(sample_shape)
         return self.icdf(rand(shape, dtype=self.loc.dtype, device=self.loc.device))
 
-    def _tail(self) -> tuple[Tensor, Tensor]:
-        """Where the concentration is 0; the concentration, but 1 there."""
-        zero = self.concentration == 0
-        return zero, where(zero, 1, self.concentration)
-
     def _hazard(self, value: Tensor) -> Tensor:
         """Minus the logarithm of the probability of larger values: ``log1p(c z) / c``."""
         if self._validate_args:
             self._validate_sample(value)
-        z, (zero, tail) = (value - self.loc) / self.scale, self._tail()
-        return where(zero, z, log1p(tail * z) / tail)
+        z = (value - self.loc) / self.scale
+        return z * _near_one(self.concentration * z, log1p, _LOG1P)
 
     def log_prob(self, value: Tensor) -> Tensor:
         hazard = self._hazard(value)
         # With a concentration of -1 values are uniform, at the end too, where the hazard is infinite.
-        flat = self.concentration == -1
-        return -log(self.scale) - where(flat, 0, (1 + self.concentration) * where(flat, 0, hazard))
+        end = (self.concentration == -1) & (hazard == math.inf)
+        return -log(self.scale) - (1 + self.concentration) * where(end, 0, hazard)
 
     def log_survival_function(self, value: Tensor) -> Tensor:
         """The logarithm of the probability of values larger than ``value``."""
@@ -86,8 +96,8 @@ class GeneralizedPareto(Distribution):
         return -expm1(-self._hazard(value))
 
     def icdf(self, value: Tensor) -> Tensor:
-        hazard, (zero, tail) = -log1p(-value), self._tail()
-        return self.loc + self.scale * where(zero, hazard, expm1(tail * hazard) / tail)
+        hazard = -log1p(-value)
+        return self.loc + self.scale * hazard * _near_one(self.concentration * hazard, expm1, _EXPM1)
 
     @property
     def mean(self) -> Tensor:

@@ -49,7 +49,7 @@ class Geometric(BinaryParameters, Distribution):
 
     @property
     def mean(self) -> Tensor:
-        if "logits" in self.__dict__:
+        if self._by_logits:
             return exp(-self.logits)
         return (1 - self.probs) / self.probs
 
@@ -70,7 +70,7 @@ class Geometric(BinaryParameters, Distribution):
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
-        if self._param is self.__dict__.get("logits"):
+        if self._by_logits:
             logits, value = broadcast_all(self.logits, value)
             return value * log_sigmoid(-logits) + log_sigmoid(logits)
         probs, value = broadcast_all(self.probs, value)

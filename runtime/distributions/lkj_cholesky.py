@@ -35,11 +35,11 @@ class LKJCholesky(Distribution):
         self.dim = dim
         (self.concentration,) = broadcast_all(concentration)
         dtype, device = self.concentration.dtype, self.concentration.device
-        # What the squares of row i below the diagonal sum to; row 0 has none, and its variable is not used.
+        # The squares of the i elements of row i sum to a Beta(i / 2, ...); that of row 0 is not used.
         rows = arange(dim - 1, dtype=dtype, device=device)
         rows = cat([rows.new_zeros((1,)), rows])
         above = (self.concentration + 0.5 * (dim - 2)).unsqueeze(-1) - 0.5 * rows
-        self._beta = Beta(rows + 0.5, above)
+        self._beta = Beta(0.5 * rows + 0.5, above)
         super().__init__(self.concentration.size(), Size((dim, dim)), validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:

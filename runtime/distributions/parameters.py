@@ -32,13 +32,15 @@ def expanded(
     new = self._get_checked_instance(owner, instance)
     batch_shape, event_shape = Size(batch_shape), self._event_shape
     dims = len(event_shape) if event_dims is None else event_dims
-    held = self.__dict__
+    held, made = self.__dict__, {}
     for name in names:
         value = held.get(name)
-        if isinstance(value, Distribution):
-            new.__dict__[name] = value.expand(batch_shape)
-        elif value is not None:
-            new.__dict__[name] = value.expand((*batch_shape, *value.shape[value.dim() - dims :]))
+        if value is None:
+            continue
+        if id(value) not in made:  # one parameter may have two names
+            rest = () if isinstance(value, Distribution) else value.shape[value.dim() - dims :]
+            made[id(value)] = value.expand((*batch_shape, *rest))
+        new.__dict__[name] = made[id(value)]
     for name in kept:
         new.__dict__[name] = held[name]
     Distribution.__init__(new, batch_shape, event_shape, validate_args=False)
@@ -64,6 +66,11 @@ class BinaryParameters(Distribution):
         (value,) = broadcast_all(given)
         self.__dict__[name] = self._param = value
         return value.size()
+
+    @property
+    def _by_logits(self) -> bool:
+        """Whether the logits were given, and not only computed since."""
+        return self._param is self.__dict__.get("logits")
 
     @lazy_property
     def logits(self) -> Tensor:

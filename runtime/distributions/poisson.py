@@ -55,7 +55,7 @@ class Poisson(ExponentialFamily):
         # By Stirling's formula: value * log(rate), rate and lgamma(value + 1) would cancel where they are
         # large.
         some = where(value > 0, value, 1)
-        away = (rate - some) / some
+        away = where(value > 0, (rate - some) / some, 0)
         log_some = some * (log1p(away) - away) - 0.5 * log(some) - HALF_LOG_2PI - stirling_remainder(some)
         return where(value > 0, log_some, where(value < 0, -math.inf, -rate))
 
