@@ -242,7 +242,6 @@ class Refused(ModuleType):
 
 #: Packages that programs import for a part which they may never come to: why nothing of them is available.
 REFUSED: Final[dict[str, str]] = {
-    "torch.distributions": "tengen has no distributions; random numbers are `torch.normal` and its like",
     "torch.distributed": REASON,
     "torch.fx": "`tengen.jit.trace` records the graph of a function or module",
 }

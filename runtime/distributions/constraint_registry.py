@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 from . import constraints, transforms
 from .transforms import Transform
@@ -23,6 +23,12 @@ class ConstraintRegistry:
     def __init__(self) -> None:
         self._registry: dict[type, Factory] = {}
         super().__init__()
+
+    @overload
+    def register(self, constraint: Any, factory: None = None) -> Callable[[Factory], Factory]: ...
+
+    @overload
+    def register(self, constraint: Any, factory: Factory) -> Factory: ...
 
     def register(self, constraint: Any, factory: Factory | None = None) -> Any:
         """Has ``factory`` make the transforms for constraints of a class, or of the class of an instance.

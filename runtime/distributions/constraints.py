@@ -6,7 +6,7 @@ A constraint says so of each event of a value: of what its last ``event_dim`` di
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from tengen.generated.functions import cat as _cat, full as _full, isclose as _isclose, stack as _stack
 from tengen.generated.linalg_functions import (
@@ -54,7 +54,7 @@ __all__ = [
 ]
 
 #: A number, or a tensor that broadcasts to the values.
-Bound = Any
+Bound: TypeAlias = Tensor | float
 
 
 class Constraint:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..autograd import grad
 from ..autograd.grad_mode import enable_grad, is_grad_enabled
 from ..tensors.tensor import Tensor
@@ -22,7 +24,7 @@ class ExponentialFamily(Distribution):
         """The tensors ``eta``."""
         raise NotImplementedError
 
-    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
+    def _log_normalizer(self, *natural_params: Any, **keywords: Any) -> Tensor:
         """``F(eta)``, of shape ``batch_shape``."""
         raise NotImplementedError
 

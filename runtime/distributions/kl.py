@@ -127,7 +127,7 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
 # -- two of a family ---------------------------------------------------------------------------------
 
 
-def _two_outcomes(p: Any, q: Any) -> Tensor:
+def _two_outcomes(p: Bernoulli | Binomial, q: Bernoulli | Binomial) -> Tensor:
     """Of one trial, by probabilities and log odds. What is not possible under p does not count."""
     one = p.probs * (softplus(-q.logits) - softplus(-p.logits))
     none = (1 - p.probs) * (softplus(q.logits) - softplus(p.logits))
@@ -136,12 +136,12 @@ def _two_outcomes(p: Any, q: Any) -> Tensor:
 
 
 @register_kl(Bernoulli, Bernoulli)
-def _kl_bernoulli_bernoulli(p: Any, q: Any) -> Tensor:
+def _kl_bernoulli_bernoulli(p: Bernoulli, q: Bernoulli) -> Tensor:
     return _two_outcomes(p, q)
 
 
 @register_kl(Binomial, Binomial)
-def _kl_binomial_binomial(p: Any, q: Any) -> Tensor:
+def _kl_binomial_binomial(p: Binomial, q: Binomial) -> Tensor:
     if (p.total_count < q.total_count).any():
         raise NotImplementedError(
             "KL between Binomials where q.total_count > p.total_count is not implemented"
@@ -150,18 +150,18 @@ def _kl_binomial_binomial(p: Any, q: Any) -> Tensor:
 
 
 @register_kl(Categorical, Categorical)
-def _kl_categorical_categorical(p: Any, q: Any) -> Tensor:
+def _kl_categorical_categorical(p: Categorical, q: Categorical) -> Tensor:
     found = p.probs * (p.logits - q.logits)
     return where(p.probs == 0, 0, where(q.probs == 0, math.inf, found)).sum(-1)
 
 
 @register_kl(OneHotCategorical, OneHotCategorical)
-def _kl_onehotcategorical_onehotcategorical(p: Any, q: Any) -> Tensor:
+def _kl_onehotcategorical_onehotcategorical(p: OneHotCategorical, q: OneHotCategorical) -> Tensor:
     return _kl_categorical_categorical(p._categorical, q._categorical)
 
 
 @register_kl(Dirichlet, Dirichlet)
-def _kl_dirichlet_dirichlet(p: Any, q: Any) -> Tensor:
+def _kl_dirichlet_dirichlet(p: Dirichlet, q: Dirichlet) -> Tensor:
     a, b = p.concentration, q.concentration
     total = a.sum(-1, True)
     logs = ((a - b) * (digamma(a) - digamma(total))).sum(-1)
@@ -169,71 +169,71 @@ def _kl_dirichlet_dirichlet(p: Any, q: Any) -> Tensor:
 
 
 @register_kl(Beta, Beta)
-def _kl_beta_beta(p: Any, q: Any) -> Tensor:
+def _kl_beta_beta(p: Beta, q: Beta) -> Tensor:
     return _kl_dirichlet_dirichlet(p._dirichlet, q._dirichlet)
 
 
 @register_kl(Exponential, Exponential)
-def _kl_exponential_exponential(p: Any, q: Any) -> Tensor:
+def _kl_exponential_exponential(p: Exponential, q: Exponential) -> Tensor:
     ratio = q.rate / p.rate
     return ratio - 1 - log(ratio)
 
 
 @register_kl(Gamma, Gamma)
-def _kl_gamma_gamma(p: Any, q: Any) -> Tensor:
+def _kl_gamma_gamma(p: Gamma, q: Gamma) -> Tensor:
     a, b = p.concentration, q.concentration
     ratio = q.rate / p.rate
     return lgamma(b) - lgamma(a) + (a - b) * digamma(a) - b * log(ratio) + (ratio - 1) * a
 
 
 @register_kl(Geometric, Geometric)
-def _kl_geometric_geometric(p: Any, q: Any) -> Tensor:
+def _kl_geometric_geometric(p: Geometric, q: Geometric) -> Tensor:
     return -log(q.probs) - xlog1py(1 / p.probs - 1, -q.probs) - p.entropy()
 
 
 @register_kl(Normal, Normal)
-def _kl_normal_normal(p: Any, q: Any) -> Tensor:
+def _kl_normal_normal(p: Normal, q: Normal) -> Tensor:
     ratio = (p.scale / q.scale).pow(2)
     return 0.5 * (ratio - 1 - log(ratio) + ((p.loc - q.loc) / q.scale).pow(2))
 
 
 @register_kl(HalfNormal, HalfNormal)
-def _kl_halfnormal_halfnormal(p: Any, q: Any) -> Tensor:
+def _kl_halfnormal_halfnormal(p: HalfNormal, q: HalfNormal) -> Tensor:
     return _kl_normal_normal(p.base_dist, q.base_dist)
 
 
 @register_kl(Cauchy, Cauchy)
-def _kl_cauchy_cauchy(p: Any, q: Any) -> Tensor:
+def _kl_cauchy_cauchy(p: Cauchy, q: Cauchy) -> Tensor:
     # ((sp + sq)^2 + d^2) / (4 sp sq), by what it is more than 1.
     return log1p(((p.scale - q.scale).pow(2) + (p.loc - q.loc).pow(2)) / (4 * p.scale * q.scale))
 
 
 @register_kl(Pareto, Pareto)
-def _kl_pareto_pareto(p: Any, q: Any) -> Tensor:
+def _kl_pareto_pareto(p: Pareto, q: Pareto) -> Tensor:
     ratio = q.alpha / p.alpha
     found = q.alpha * log(p.scale / q.scale) + ratio - 1 - log(ratio)
     return where(p.scale < q.scale, math.inf, found)
 
 
 @register_kl(Poisson, Poisson)
-def _kl_poisson_poisson(p: Any, q: Any) -> Tensor:
+def _kl_poisson_poisson(p: Poisson, q: Poisson) -> Tensor:
     return xlogy(p.rate, p.rate) - xlogy(p.rate, q.rate) - (p.rate - q.rate)
 
 
 @register_kl(Uniform, Uniform)
-def _kl_uniform_uniform(p: Any, q: Any) -> Tensor:
+def _kl_uniform_uniform(p: Uniform, q: Uniform) -> Tensor:
     found = log((q.high - q.low) / (p.high - p.low))
     return where((q.low > p.low) | (q.high < p.high), math.inf, found)
 
 
 @register_kl(ContinuousBernoulli, ContinuousBernoulli)
-def _kl_continuous_bernoulli_continuous_bernoulli(p: Any, q: Any) -> Tensor:
+def _kl_continuous_bernoulli_continuous_bernoulli(p: ContinuousBernoulli, q: ContinuousBernoulli) -> Tensor:
     gain = q._log_normalizer(q.logits) - p._log_normalizer(p.logits)
     return p.mean * (p.logits - q.logits) + gain
 
 
 @register_kl(ExponentialFamily, ExponentialFamily)
-def _kl_expfamily_expfamily(p: Any, q: Any) -> Tensor:
+def _kl_expfamily_expfamily(p: ExponentialFamily, q: ExponentialFamily) -> Tensor:
     """The Bregman divergence of the log normalizer."""
     if type(p) is not type(q):
         raise NotImplementedError(
@@ -249,14 +249,14 @@ def _kl_expfamily_expfamily(p: Any, q: Any) -> Tensor:
 
 
 @register_kl(TransformedDistribution, TransformedDistribution)
-def _kl_transformed_transformed(p: Any, q: Any) -> Tensor:
+def _kl_transformed_transformed(p: TransformedDistribution, q: TransformedDistribution) -> Tensor:
     if p.transforms != q.transforms or p.event_shape != q.event_shape:
         raise NotImplementedError("KL between distributions of different transforms is not implemented")
     return kl_divergence(p.base_dist, q.base_dist)
 
 
 @register_kl(Independent, Independent)
-def _kl_independent_independent(p: Any, q: Any) -> Tensor:
+def _kl_independent_independent(p: Independent[Any], q: Independent[Any]) -> Tensor:
     if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
         raise NotImplementedError("KL between events of different dimensions is not implemented")
     return _sum_rightmost(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)
@@ -264,12 +264,14 @@ def _kl_independent_independent(p: Any, q: Any) -> Tensor:
 
 # -- normal distributions of vectors -----------------------------------------------------------------
 
+OfVectors = MultivariateNormal | LowRankMultivariateNormal
+
 
 @register_kl(LowRankMultivariateNormal, LowRankMultivariateNormal)
 @register_kl(LowRankMultivariateNormal, MultivariateNormal)
 @register_kl(MultivariateNormal, LowRankMultivariateNormal)
 @register_kl(MultivariateNormal, MultivariateNormal)
-def _kl_of_vectors(p: Any, q: Any) -> Tensor:
+def _kl_of_vectors(p: OfVectors, q: OfVectors) -> Tensor:
     """Half of ``trace(inv(Q) P) + d inv(Q) d - n + log det Q - log det P``, for covariances P and Q."""
     if p.event_shape != q.event_shape:
         raise ValueError(
@@ -285,20 +287,20 @@ def _kl_of_vectors(p: Any, q: Any) -> Tensor:
     return 0.5 * (trace - p.event_shape[0] + _log_det(q) - _log_det(p))
 
 
-def _log_det(d: Any) -> Tensor:
+def _log_det(d: OfVectors) -> Tensor:
     """Of the covariance."""
     if isinstance(d, MultivariateNormal):
         return 2 * d._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
     return _batch_lowrank_logdet(d._unbroadcasted_cov_factor, d._unbroadcasted_cov_diag, d._capacitance_tril)
 
 
-def _projection(q: Any) -> Tensor:
+def _projection(q: LowRankMultivariateNormal) -> Tensor:
     """B, with ``inv(Q) = inv(D) - B.mT @ B``, of a covariance of low rank: by Woodbury's identity."""
     scaled = q._unbroadcasted_cov_factor.mT / q._unbroadcasted_cov_diag.unsqueeze(-2)
     return solve_triangular(q._capacitance_tril, scaled, upper=False)
 
 
-def _quadratic(q: Any, columns: Tensor) -> Tensor:
+def _quadratic(q: OfVectors, columns: Tensor) -> Tensor:
     """``trace(columns.mT @ inv(Q) @ columns)``."""
     if isinstance(q, MultivariateNormal):
         return solve_triangular(q._unbroadcasted_scale_tril, columns, upper=False).pow(2).sum((-2, -1))
@@ -306,7 +308,7 @@ def _quadratic(q: Any, columns: Tensor) -> Tensor:
     return own.sum((-2, -1)) - (_projection(q) @ columns).pow(2).sum((-2, -1))
 
 
-def _trace_of_diagonal(q: Any, diagonal: Tensor) -> Tensor:
+def _trace_of_diagonal(q: OfVectors, diagonal: Tensor) -> Tensor:
     """``trace(inv(Q) @ diag(diagonal))``, without a matrix of it where Q is of low rank."""
     if isinstance(q, MultivariateNormal):
         return _quadratic(q, diagonal.sqrt().diag_embed())
@@ -411,7 +413,7 @@ def _register_cross(type_q: type, *types_p: type) -> Callable[[Divergence], Dive
     """Decorates the cross entropy of distributions of these classes with one of ``type_q``."""
 
     def register(cross_entropy: Divergence) -> Divergence:
-        def divergence(p: Any, q: Any) -> Tensor:
+        def divergence(p: Distribution, q: Distribution) -> Tensor:
             return cross_entropy(p, q) - p.entropy()
 
         for type_p in types_p:
@@ -427,70 +429,70 @@ def _allowed(found: Tensor, p: Any, low: Any, high: Any = math.inf) -> Tensor:
 
 
 @_register_cross(Exponential, Beta, ContinuousBernoulli, Gamma, Pareto, Uniform)
-def _with_exponential(p: Any, q: Any) -> Tensor:
+def _with_exponential(p: Distribution, q: Exponential) -> Tensor:
     return _allowed(q.rate * p.mean - log(q.rate), p, 0)
 
 
 @_register_cross(Gamma, Beta, Exponential, Pareto, Uniform)
-def _with_gamma(p: Any, q: Any) -> Tensor:
+def _with_gamma(p: Distribution, q: Gamma) -> Tensor:
     shape = q.concentration
     found = lgamma(shape) - shape * log(q.rate) + (1 - shape) * _mean_log(p) + q.rate * p.mean
     return _allowed(found, p, 0)
 
 
 @_register_cross(Normal, Beta, ContinuousBernoulli, Exponential, Gamma, Gumbel, Laplace, Pareto, Uniform)
-def _with_normal(p: Any, q: Any) -> Tensor:
+def _with_normal(p: Distribution, q: Normal) -> Tensor:
     squares = p.variance + (p.mean - q.loc).pow(2)
     return HALF_LOG_2PI + log(q.scale) + 0.5 * squares / q.scale.pow(2)
 
 
 @_register_cross(Laplace, Normal)
-def _with_laplace(p: Any, q: Any) -> Tensor:
+def _with_laplace(p: Distribution, q: Laplace) -> Tensor:
     return log(2 * q.scale) + _mean_distance(p, q.loc) / q.scale
 
 
 @_register_cross(Gumbel, Exponential, Gamma, Normal, Uniform)
-def _with_gumbel(p: Any, q: Any) -> Tensor:
+def _with_gumbel(p: Distribution, q: Gumbel) -> Tensor:
     falling = exp(q.loc / q.scale) * _mean_exp(p, 1 / q.scale)
     return log(q.scale) + (p.mean - q.loc) / q.scale + falling
 
 
 @register_kl(Gumbel, Gumbel)
-def _kl_gumbel_gumbel(p: Any, q: Any) -> Tensor:
+def _kl_gumbel_gumbel(p: Gumbel, q: Gumbel) -> Tensor:
     ratio, away = p.scale / q.scale, (p.loc - q.loc) / q.scale
     return away - log(ratio) + euler_constant * (ratio - 1) - 1 + exp(lgamma(1 + ratio) - away)
 
 
 @register_kl(Laplace, Laplace)
-def _kl_laplace_laplace(p: Any, q: Any) -> Tensor:
+def _kl_laplace_laplace(p: Laplace, q: Laplace) -> Tensor:
     return _mean_distance(p, q.loc) / q.scale - 1 - log(p.scale / q.scale)
 
 
 @_register_cross(Beta, Uniform)
-def _with_beta(p: Any, q: Any) -> Tensor:
+def _with_beta(p: Uniform, q: Beta) -> Tensor:
     a, b = q.concentration1, q.concentration0
     rest = _mean_log_between(1 - p.high, 1 - p.low)
     return _allowed(log_beta(a, b) - (a - 1) * _mean_log(p) - (b - 1) * rest, p, 0, 1)
 
 
 @_register_cross(ContinuousBernoulli, Beta, Uniform)
-def _with_continuous_bernoulli(p: Any, q: Any) -> Tensor:
+def _with_continuous_bernoulli(p: Distribution, q: ContinuousBernoulli) -> Tensor:
     return _allowed(q._log_normalizer(q.logits) - p.mean * q.logits, p, 0, 1)
 
 
 @_register_cross(Pareto, Uniform)
-def _with_pareto(p: Any, q: Any) -> Tensor:
+def _with_pareto(p: Uniform, q: Pareto) -> Tensor:
     found = (q.alpha + 1) * _mean_log(p) - log(q.alpha) - q.alpha * log(q.scale)
     return _allowed(found, p, q.scale)
 
 
 @_register_cross(Uniform, Beta, ContinuousBernoulli)
-def _with_uniform(p: Any, q: Any) -> Tensor:
+def _with_uniform(p: Distribution, q: Uniform) -> Tensor:
     return where((q.low > 0) | (q.high < 1), math.inf, log(q.high - q.low) + 0 * p.mean)
 
 
 @_register_cross(Poisson, Bernoulli)
-def _with_poisson(p: Any, q: Any) -> Tensor:
+def _with_poisson(p: Bernoulli, q: Poisson) -> Tensor:
     return q.rate - xlogy(p.probs, q.rate)
 
 
@@ -510,7 +512,7 @@ _INFINITE: dict[type, tuple[type, ...]] = {
 }
 
 
-def _infinite(p: Any, q: Any) -> Tensor:
+def _infinite(p: Distribution, q: Distribution) -> Tensor:
     like = p.mean
     shape = broadcast_shapes(p.batch_shape, q.batch_shape)
     return full(shape, math.inf, dtype=like.dtype, device=like.device)

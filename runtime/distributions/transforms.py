@@ -211,7 +211,9 @@ class AffineTransform(Transform):
     bijective = True
     _parameters = ("loc", "scale", "event_dim")
 
-    def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
+    def __init__(
+        self, loc: Tensor | float, scale: Tensor | float, event_dim: int = 0, cache_size: int = 0
+    ) -> None:
         super().__init__(cache_size=cache_size)
         self.loc = loc
         self.scale = scale
@@ -243,7 +245,7 @@ class AffineTransform(Transform):
         return self.scale.sign()
 
     def _call(self, x: Tensor) -> Tensor:
-        return self.loc + self.scale * x  # type: ignore[no-any-return]
+        return x * self.scale + self.loc
 
     def _inverse(self, y: Tensor) -> Tensor:
         return (y - self.loc) / self.scale

@@ -72,7 +72,7 @@ MADE: dict[str, tuple[Made, Made]] = {
         lambda d, t: d.Pareto(t([0.7, 0.9]), t([3.0, 6.0])),
         lambda d, t: d.Pareto(t([0.4, 0.5]), t([1.5, 2.0])),
     ),
-    "Poisson": (lambda d, t: d.Poisson(t([0.7, 6.0])), lambda d, t: d.Poisson(t([1.5, 4.0]))),
+    "Poisson": (lambda d, t: d.Poisson(t([3.0, 9.0])), lambda d, t: d.Poisson(t([1.5, 4.0]))),
     "TransformedDistribution": (lambda d, t: _log_normal(d, t, 0.2), lambda d, t: _log_normal(d, t, -0.4)),
     "Uniform": (
         lambda d, t: d.Uniform(t([0.6, 0.65]), t([0.7, 0.95])),

@@ -122,6 +122,26 @@ def test_the_command_says_how_it_is_used(name: str) -> None:
     assert done.returncode == 2 and done.stderr.startswith("usage: python -m tengen.as_torch")
 
 
+def test_distributions_are_those_of_torch() -> None:
+    code = """
+import tengen
+tengen.as_torch()
+import torch
+import torch.distributions as dist
+from torch.distributions import constraints, transforms
+from torch.distributions.normal import Normal
+from torch.distributions.utils import broadcast_all
+import torch.distributions.constraints
+assert dist is tengen.distributions and dist.Normal is Normal is tengen.distributions.Normal
+print(dist.kl_divergence(Normal(0.0, 1.0), Normal(torch.tensor(1.0), 1.0)))
+print(Normal(torch.zeros(2), 1.0))
+"""
+    assert run("-c", code).splitlines() == [
+        "tensor(0.5000)",
+        "Normal(loc: torch.Size([2]), scale: torch.Size([2]))",
+    ]
+
+
 def test_names_of_absent_packages_can_be_imported_and_refuse_to_be_called() -> None:
     code = """
 import tengen
@@ -129,16 +149,17 @@ tengen.as_torch()
 import torch
 import torch.distributed as dist
 from torch.distributed.optim import ZeroRedundancyOptimizer
-from torch.distributions import Normal, kl_divergence
-from torch.distributions.normal import Normal as Other
+from torch.fx import GraphModule, symbolic_trace
+from torch.fx.graph_module import GraphModule as Other
 from torch.futures import Future, collect_all, wait_all
 from torch._subclasses.fake_tensor import is_fake
 def reduce(x, op=dist.ReduceOp.SUM) -> Future[torch.torch.Tensor]: ...
 assert not dist.is_available() and not is_fake(torch.ones(1))
-assert not isinstance(torch.ones(1), torch.distributions.distribution.Distribution)
-class Mine(Normal):
+assert not isinstance(torch.ones(1), torch.fx.node.Node)
+class Mine(GraphModule):
     pass
-calls = (Normal, Other, Mine, kl_divergence, ZeroRedundancyOptimizer, dist.init_process_group, torch.fx.wrap)
+calls = (GraphModule, Other, Mine, symbolic_trace)
+calls += (ZeroRedundancyOptimizer, dist.init_process_group, torch.fx.wrap)
 for call in calls:
     try:
         call(1)
@@ -148,5 +169,5 @@ assert collect_all([Future(1), Future(2)]).wait() and wait_all([Future(3)]) == [
 """
     lines = run("-c", code).splitlines()
     assert len(lines) == 7
-    assert lines[0].startswith("torch.distributions.Normal is not available: tengen has no distributions")
+    assert lines[0].startswith("torch.fx.GraphModule is not available: `tengen.jit.trace` records")
     assert all("is not available" in line for line in lines)
