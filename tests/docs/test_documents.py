@@ -45,6 +45,10 @@ def test_modules(follow: Callable[[str], None]) -> None:
     follow("docs/modules.md")
 
 
+def test_distributions(follow: Callable[[str], None]) -> None:
+    follow("docs/distributions.md")
+
+
 def test_optim(follow: Callable[[str], None]) -> None:
     follow("docs/optim.md")
 

@@ -133,4 +133,35 @@ CLAIMS = [
     ),
     Claim("Random numbers", "m.manual_seed(0)\nm.randperm(5).tolist()", [2, 4, 3, 0, 1], [4, 0, 1, 3, 2]),
     Claim("Random numbers", "len(m.get_rng_state())", 45, 5056),
+    Claim(
+        "Distributions",
+        """
+x = m.tensor([0.5625], dtype=m.float64)
+moves = m._standard_gamma_grad(x, m.full_like(x, 0.75))
+abs(moves.item() - 1.5070528933940461) < 1e-12  # of 80 digits, tests/pointwise/test_moves_of_samples.py
+""",
+        True,
+        False,
+    ),
+    Claim(
+        "Distributions",
+        """
+d = m.distributions
+p, q = d.ContinuousBernoulli(m.tensor(0.5)), d.Uniform(0.0, 1.0)
+[round(d.kl_divergence(*pair).item(), 6) for pair in ((p, q), (q, p))]
+""",
+        [0.0, 0.0],
+        [math.inf, math.inf],
+    ),
+    Claim(
+        "Distributions",
+        """
+rate = m.tensor(2.0, requires_grad=True)
+p = m.distributions.Exponential(rate)
+m.distributions.kl._kl_expfamily_expfamily(p, m.distributions.Exponential(m.tensor(1.0))).backward()
+rate.grad is not None and round(rate.grad.item(), 4)
+""",
+        0.25,
+        False,
+    ),
 ]
