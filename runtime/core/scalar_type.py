@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -154,13 +155,8 @@ class finfo(_Limits):
                 f"Use tengen.iinfo to handle '{type.name}'"
             )
         real = type.to_real()
-        info: Any = np.finfo(real.array_dtype) if real.array_dtype.isbuiltin == 1 else _ml_finfo(real)
-        self.bits = int(info.bits)
-        self.eps = float(info.eps)
-        self.max = float(info.max)
-        self.min = float(info.min)
-        self.tiny = self.smallest_normal = float(info.smallest_normal)
-        self.resolution = float(10 ** -int(-np.log10(self.eps)))
+        self.bits, self.eps, self.max, self.min, self.tiny, self.resolution = _floating_limits(real)
+        self.smallest_normal = self.tiny
         self.dtype = real.name
 
     def __repr__(self) -> str:
@@ -168,6 +164,15 @@ class finfo(_Limits):
             f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, "
             f"smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, dtype={self.dtype})"
         )
+
+
+@functools.cache
+def _floating_limits(real: dtype) -> tuple[int, float, float, float, float, float]:
+    """Of a floating-point type: bits, eps, max, min, the smallest normal number, resolution."""
+    info: Any = np.finfo(real.array_dtype) if real.array_dtype.isbuiltin == 1 else _ml_finfo(real)
+    eps = float(info.eps)
+    resolution = float(10 ** -int(-np.log10(eps)))
+    return int(info.bits), eps, float(info.max), float(info.min), float(info.smallest_normal), resolution
 
 
 def _ml_finfo(type: dtype) -> Any:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tengen.generated.functions import log, normal, special_erfc as erfc, special_ndtri as ndtri
+from tengen.generated.functions import log, special_erfc as erfc, special_ndtri as ndtri
 
-from ..autograd.grad_mode import no_grad
 from ..tensors.tensor import Tensor
 from . import constraints
 from .exp_family import ExponentialFamily
@@ -52,11 +51,6 @@ class Normal(ExponentialFamily):
     @property
     def variance(self) -> Tensor:
         return self.scale.pow(2)
-
-    def sample(self, sample_shape: Any = ()) -> Tensor:
-        shape = self._extended_shape(sample_shape)
-        with no_grad():
-            return normal(self.loc.expand(shape), self.scale.expand(shape))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         noise = _standard_normal(self._extended_shape(sample_shape), self.loc.dtype, self.loc.device)

@@ -7,7 +7,7 @@ from functools import update_wrapper
 from math import isqrt
 from typing import Any, Final, Generic, TypeVar, overload
 
-from tengen.generated.functions import arange, empty, log, log1p, sigmoid, softmax, zeros
+from tengen.generated.functions import arange, log, log1p, randn, sigmoid, softmax, zeros
 
 from ..autograd.grad_mode import enable_grad
 from ..core.device import device as Device
@@ -73,7 +73,7 @@ def all_valid(found: Tensor) -> bool:
 
 def _standard_normal(shape: Sequence[int], dtype: DType | None, device: Device | str | None) -> Tensor:
     """Numbers of the standard normal distribution."""
-    return empty(shape, dtype=dtype, device=device).normal_()
+    return randn(shape, dtype=dtype, device=device)
 
 
 def _sum_rightmost(value: Tensor, dim: int) -> Tensor:

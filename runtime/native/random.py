@@ -6,6 +6,7 @@ or None for the default one. Fills return the new values; ``self`` only gives sh
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -38,6 +39,7 @@ def _complex(parts: Array, dtype: DType) -> Array:
 # -- continuous distributions -------------------------------------------------------------
 
 
+@functools.cache
 def _digits(dtype: DType) -> int:
     """The bits of a number's significand."""
     import ml_dtypes
@@ -76,6 +78,7 @@ def random_normal(size: Shape, generator: Any, dtype: DType) -> Array:
 # "from" and "lambda" are words of Python: these parameters have other names than in the schemas.
 
 
+@functools.cache
 def _greatest(dtype: DType) -> float:
     """The greatest finite number of a floating dtype."""
     import ml_dtypes
@@ -189,6 +192,7 @@ def log_normal(self: Array, mean: float, std: float, generator: Any) -> Array:
     return np.asarray(source(generator).lognormal(mean, std, self.shape)).astype(self.dtype)
 
 
+@functools.cache
 def normal_least(dtype: DType) -> float:
     """The smallest normal number: what stands for a positive one that the dtype cannot hold."""
     import ml_dtypes
@@ -198,10 +202,11 @@ def normal_least(dtype: DType) -> float:
 
 def standard_gamma(self: Array, generator: Any) -> Array:
     """Of the gamma distributions of shape ``self`` and rate 1; see the declaration for those out of range."""
-    shape = self.astype(np.float64)
+    shape, numbers, least = self.astype(np.float64), source(generator), normal_least(self.dtype)
+    if (shape >= 0).all():
+        return np.asarray(np.maximum(numbers.standard_gamma(shape), least)).astype(self.dtype)
     unknown = np.isnan(shape)
-    drawn = np.asarray(source(generator).standard_gamma(np.where(unknown, 0, np.maximum(shape, 0))))
-    least = normal_least(self.dtype)
+    drawn = numbers.standard_gamma(np.where(unknown, 0, np.maximum(shape, 0)))
     return np.where(unknown, np.nan, np.maximum(drawn, least)).astype(self.dtype)
 
 
@@ -248,7 +253,7 @@ def bernoulli_by(self: Array, p: Array, generator: Any) -> Array:
     """
     if p.dtype.kind in "biu":
         raise NotImplementedError(f"expected probabilities of a floating point dtype, but got {p.dtype}")
-    if not np.all((p >= 0) & (p <= 1)):
+    if p.size and not (p.min() >= 0 and p.max() <= 1):
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
     return np.asarray(source(generator).random(self.shape) < p).astype(self.dtype)
 
@@ -277,14 +282,14 @@ NORMAL_RATE = 1e18
 def poisson(self: Array, generator: Any) -> Array:
     """Counts at the rates of ``self``. Raises RuntimeError for one that is negative or NaN."""
     rates = self.astype(np.float64)
-    if not np.all(rates >= 0):
+    if not (rates >= 0).all():
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    few = rates < NORMAL_RATE
-    drawn = np.asarray(source(generator).poisson(np.where(few, rates, 0))).astype(np.float64)
-    if not few.all():
-        normal = rates + np.sqrt(rates) * source(generator).standard_normal(rates.shape)
-        drawn = np.where(few, drawn, np.where(np.isinf(rates), rates, np.rint(normal)))
-    return np.asarray(drawn).astype(self.dtype)
+    few, numbers = rates < NORMAL_RATE, source(generator)
+    if few.all():
+        return np.asarray(numbers.poisson(rates)).astype(self.dtype)
+    drawn = numbers.poisson(np.where(few, rates, 0))
+    normal = rates + np.sqrt(rates) * numbers.standard_normal(rates.shape)
+    return np.where(few, drawn, np.where(np.isinf(rates), rates, np.rint(normal))).astype(self.dtype)
 
 
 def binomial(count: Array, prob: Array, generator: Any) -> Array:
@@ -371,27 +376,28 @@ def multinomial(self: Array, num_samples: int, replacement: bool, generator: Any
     """
     check_multinomial(self.shape, num_samples, replacement)
     odds = self.astype(np.float64)
-    if not np.all(np.isfinite(odds) & (odds >= 0)):
+    if not ((odds >= 0) & (odds < np.inf)).all():
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    totals = odds.sum(-1, keepdims=True)
-    if not np.all(totals > 0):
+    ends = odds.cumsum(-1)
+    if not odds.shape[-1] or not (ends[..., -1] > 0).all():
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     numbers = source(generator)
     if replacement:
-        ends = np.cumsum(odds / totals, axis=-1)
-        drawn = numbers.random((*odds.shape[:-1], num_samples))
-        found = (drawn[..., None] >= ends[..., None, :]).sum(-1)
-        return _last_possible(found, odds)
+        # The last end is 1, which no number reaches: what has no odds behind it is never drawn.
+        return _places(ends / ends[..., -1:], numbers.random((*odds.shape[:-1], num_samples)))
     # The smallest of exponentials of these rates comes first with just these odds.
     waits = np.full(odds.shape, np.inf)
     np.divide(numbers.standard_exponential(odds.shape), odds, out=waits, where=odds > 0)
     return np.argsort(waits, axis=-1, kind="stable")[..., :num_samples]
 
 
-def _last_possible(found: Array, odds: Array) -> Array:
-    """``found`` where rounding led past the last index with any odds, that index."""
-    last = odds.shape[-1] - 1 - np.argmax(odds[..., ::-1] > 0, axis=-1)
-    return np.minimum(found, last[..., None])
+def _places(ends: Array, drawn: Array) -> Array:
+    """How many of the ends of its row each number has reached: (..., n) of (..., k) and (..., n)."""
+    if drawn.size <= drawn.shape[-1] ** 2:  # fewer rows than numbers in each
+        rows = zip(ends.reshape(-1, ends.shape[-1]), drawn.reshape(-1, drawn.shape[-1]), strict=True)
+        found = [row.searchsorted(numbers, side="right") for row, numbers in rows]
+        return np.array(found, np.int64).reshape(drawn.shape)
+    return (drawn[..., None] >= ends[..., None, :]).sum(-1)
 
 
 def check_multinomial(shape: Shape, num_samples: int, replacement: bool) -> None:

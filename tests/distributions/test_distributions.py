@@ -24,7 +24,9 @@ from examples import (
     reference,
 )
 
-pytestmark = pytest.mark.filterwarnings("ignore:Low df values", "ignore:Singular sample")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Low df values", "ignore:Singular sample", "ignore::RuntimeWarning:scipy"
+)
 
 over_examples = pytest.mark.parametrize("example", EXAMPLES, ids=str)
 over_numbers = pytest.mark.parametrize("example", OF_NUMBERS, ids=str)
