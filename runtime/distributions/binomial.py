@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from tengen.generated.functions import arange, binomial, exp, log1p, log_sigmoid
+from tengen.generated.functions import arange, binomial, exp, log_sigmoid
 
 from ..autograd.grad_mode import no_grad
 from ..tensors.tensor import Tensor
 from . import constraints
 from .distribution import Distribution
-from .log_gamma import log_beta
+from .log_gamma import log_binomial
 from .parameters import BinaryParameters, Parameter, check_one_of, expanded
 from .utils import broadcast_all
 
@@ -73,8 +73,7 @@ class Binomial(BinaryParameters, Distribution):
         if self._validate_args:
             self._validate_sample(value)
         rest = self.total_count - value
-        ways = -log1p(self.total_count) - log_beta(value + 1, rest + 1)
-        return ways + value * log_sigmoid(self.logits) + rest * log_sigmoid(-self.logits)
+        return log_binomial(value, rest, log_sigmoid(self.logits), log_sigmoid(-self.logits))
 
     def _common_count(self, method: str) -> int:
         """The count of all, as a number; NotImplementedError where they differ."""

@@ -133,12 +133,16 @@ class ContinuousBernoulli(BinaryParameters, ExponentialFamily):
         logits, value = broadcast_all(self.logits, value)
         tiny = abs(logits) < 1e-5
         x = where(tiny, 1, logits)
-        # Of two forms the one without overflow and without cancellation.
-        from_above = (x > 50) | ((x < 0) & (value >= 0.5))
-        above = 1 + log1p((1 - value) * expm1(-where(from_above, x, 1))) / x
-        below = log1p(value * expm1(where(from_above, -1, x))) / x
+        # From the end where the density is high; where it does not overflow, also from 0.
+        size, share = abs(x), where(x < 0, value, 1 - value)
+        less = share * expm1(-size)
+        half = less > -0.5
+        distance = -where(half, log1p(where(half, less, 0)), log((1 - share) + share * exp(-size))) / size
+        moderate = (x > 0) & (x < 50)
+        from_0 = log1p(value * expm1(where(moderate, x, 1))) / where(moderate, x, 1)
+        steep = where(x < 0, distance, 1 - distance)
         near = value - 0.5 * logits * value * (value - 1)
-        return where(tiny, near, where(from_above, above, below))
+        return where(tiny, near, where(moderate, from_0, steep))
 
     def entropy(self) -> Tensor:
         small, x, size = self._cases(self.logits)

@@ -12,7 +12,7 @@ from ..tensors.tensor import Tensor
 from . import constraints
 from .distribution import Distribution
 from .gamma import Gamma
-from .log_gamma import log_beta
+from .log_gamma import log_binomial
 from .parameters import Parameter, expanded
 from .utils import broadcast_all
 
@@ -60,7 +60,7 @@ class FisherSnedecor(Distribution):
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
-        a, b, ratio = self.df1 * 0.5, self.df2 * 0.5, self.df1 / self.df2
-        # In terms of a * log(r x / (1 + r x)), which does not cancel.
-        odds = ratio * value
-        return -a * log1p(1 / odds) - b * log1p(odds) - log(value) - log_beta(a, b)
+        a, b, odds = self.df1 * 0.5, self.df2 * 0.5, self.df1 / self.df2 * value
+        # The powers of the odds are those of a binomial distribution, whose logarithm does not cancel.
+        powers = log_binomial(a, b, -log1p(1 / odds), -log1p(odds))
+        return powers + log(a) - log1p(a / b) - log(value)

@@ -11,7 +11,7 @@ from ..tensors.tensor import Tensor
 from . import constraints
 from .distribution import Distribution
 from .gamma import Gamma
-from .log_gamma import log_beta
+from .log_gamma import log_binomial
 from .parameters import BinaryParameters, Parameter, check_one_of, expanded
 from .utils import broadcast_all, lazy_property
 
@@ -76,5 +76,7 @@ class NegativeBinomial(BinaryParameters, Distribution):
         # Where nothing was to fail nothing succeeded: 0 has the probability 1.
         total = self.total_count + value
         safe = where(total == 0, 1, total)
-        ways = where(total == 0, 0, -log(safe) - log_beta(self.total_count, value + 1))
-        return ways + self.total_count * log_sigmoid(-self.logits) + value * log_sigmoid(self.logits)
+        last = where(total == 0, 0, log(self.total_count / safe))
+        return last + log_binomial(
+            self.total_count, value, log_sigmoid(-self.logits), log_sigmoid(self.logits)
+        )

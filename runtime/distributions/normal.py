@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tengen.generated.functions import log, special_erfc as erfc, special_ndtri as ndtri
+from tengen.generated.functions import log, special_ndtr as ndtr, special_ndtri as ndtri
 
 from ..tensors.tensor import Tensor
 from . import constraints
@@ -65,8 +65,7 @@ class Normal(ExponentialFamily):
     def cdf(self, value: Tensor) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
-        # erfc keeps the lower tail, where 1 + erf would be 0.
-        return 0.5 * erfc((self.loc - value) / (self.scale * math.sqrt(2)))
+        return ndtr((value - self.loc) / self.scale)
 
     def icdf(self, value: Tensor) -> Tensor:
         return self.loc + self.scale * ndtri(value)

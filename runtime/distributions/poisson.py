@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tengen.generated.functions import exp, log, log1p, poisson, where
+from tengen.generated.functions import exp, log, poisson, where
 
 from ..autograd.grad_mode import no_grad
 from ..tensors.tensor import Tensor
 from . import constraints
 from .exp_family import ExponentialFamily
-from .log_gamma import HALF_LOG_2PI, stirling_remainder
+from .log_gamma import HALF_LOG_2PI, deviance, stirling_remainder
 from .parameters import Parameter, expanded
 from .utils import broadcast_all
 
@@ -52,11 +52,10 @@ class Poisson(ExponentialFamily):
         if self._validate_args:
             self._validate_sample(value)
         rate, value = broadcast_all(self.rate, value)
-        # By Stirling's formula: value * log(rate), rate and lgamma(value + 1) would cancel where they are
-        # large.
-        some = where(value > 0, value, 1)
-        away = where(value > 0, (rate - some) / some, 0)
-        log_some = some * (log1p(away) - away) - 0.5 * log(some) - HALF_LOG_2PI - stirling_remainder(some)
+        # By Stirling's formula: value * log(rate), rate and lgamma(value + 1) would cancel.
+        some, mean = where(value > 0, value, 1), where(value > 0, rate, 1)
+        near = -deviance(some, mean, log(mean)) - stirling_remainder(some)
+        log_some = near - 0.5 * log(some) - HALF_LOG_2PI
         return where(value > 0, log_some, where(value < 0, -math.inf, -rate))
 
     @property
