@@ -350,7 +350,10 @@ class _Parts(Transform):
 
 
 class CatTransform(_Parts):
-    """The transforms ``tseq`` of slices along ``dim`` of these ``lengths``, by default 1."""
+    """The transforms ``tseq`` of slices along ``dim`` of these ``lengths``, by default 1.
+
+    AssertionError of what is no transform, and where there are not as many lengths as transforms.
+    """
 
     _parameters = ("transforms", "dim", "lengths")
 

@@ -142,3 +142,7 @@ def _register_parts(registry: ConstraintRegistry) -> None:
 
 _register_parts(biject_to)
 _register_parts(transform_to)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -152,7 +152,10 @@ class _DependentProperty(property, _Dependent):
 
 
 class _IndependentConstraint(Constraint):
-    """Events of ``reinterpreted_batch_ndims`` more dimensions, of which each part satisfies the base."""
+    """Events of ``reinterpreted_batch_ndims`` more dimensions, of which each part satisfies the base.
+
+    AssertionError of a base that is no constraint, and of a number of dimensions that is no int, or negative.
+    """
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
         _check_constraints("base_constraint", [base_constraint])
@@ -238,7 +241,10 @@ class _Parts(Constraint):
 
 
 class _Cat(_Parts):
-    """Constraints of slices along ``dim`` of these ``lengths``, by default 1 each; as ``cat`` joins them."""
+    """Constraints of slices along ``dim`` of these ``lengths``, by default 1 each; as ``cat`` joins them.
+
+    AssertionError of what is no constraint, and where there are not as many lengths as constraints.
+    """
 
     def __init__(
         self, cseq: Iterable[Constraint], dim: int = 0, lengths: Sequence[int] | None = None
@@ -523,3 +529,7 @@ positive_semidefinite = _PositiveSemidefinite()
 positive_definite = _PositiveDefinite()
 cat = _Cat
 stack = _Stack
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

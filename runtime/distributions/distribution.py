@@ -115,7 +115,7 @@ class Distribution:
 
     @property
     def mode(self) -> Tensor:
-        """Where the density, or the probability, is largest."""
+        """Where the density, or the probability, is largest. NotImplementedError where no class says so."""
         raise NotImplementedError(f"{type(self)} does not implement mode")
 
     @property

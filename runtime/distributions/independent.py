@@ -92,6 +92,7 @@ class Independent(Distribution, Generic[D]):
         return _sum_rightmost(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
+        """As of the base. NotImplementedError of events that have dimensions of the batch."""
         if self.reinterpreted_batch_ndims > 0:
             raise NotImplementedError("Enumeration over cartesian product is not implemented")
         return self.base_dist.enumerate_support(expand=expand)

@@ -521,3 +521,7 @@ def _infinite(p: Distribution, q: Distribution) -> Tensor:
 for _p, _types in _INFINITE.items():
     for _q in _types:
         register_kl(_p, _q)(_infinite)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -333,9 +333,11 @@ class ReshapeTransform(Transform):
         return x.new_zeros(x.shape[: x.dim() - len(self.in_shape)])
 
     def forward_shape(self, shape: Any) -> Any:
+        """The shape of the result. ValueError of one that does not end as it should."""
         return _exchanged(shape, self.in_shape, self.out_shape)
 
     def inverse_shape(self, shape: Any) -> Any:
+        """The shape of the inverse's result. ValueError of one that does not end as it should."""
         return _exchanged(shape, self.out_shape, self.in_shape)
 
 
@@ -378,6 +380,7 @@ class CorrCholeskyTransform(Transform):
         return (_log_slope_of_tanh(x) * times).sum(-1)
 
     def forward_shape(self, shape: Any) -> Any:
+        """The shape of the result. ValueError of a length that no matrix has."""
         if len(shape) < 1:
             raise ValueError(TOO_FEW)
         count = shape[-1]
@@ -387,6 +390,7 @@ class CorrCholeskyTransform(Transform):
         return Size((*shape[:-1], size, size))
 
     def inverse_shape(self, shape: Any) -> Any:
+        """The shape of the inverse's result. ValueError of one that no factor has."""
         if len(shape) < 2:
             raise ValueError(TOO_FEW)
         if shape[-2] != shape[-1]:
@@ -407,11 +411,13 @@ class SoftmaxTransform(_SameClass):
         return y.log()
 
     def forward_shape(self, shape: Any) -> Any:
+        """The shape of the result. ValueError of one with too few dimensions."""
         if len(shape) < 1:
             raise ValueError(TOO_FEW)
         return shape
 
     def inverse_shape(self, shape: Any) -> Any:
+        """The shape of the inverse's result. ValueError of one with too few dimensions."""
         return self.forward_shape(shape)
 
 
@@ -443,11 +449,13 @@ class StickBreakingTransform(_SameClass):
         return (y[..., :-1].log() - softplus(self._centred(x))).sum(-1)
 
     def forward_shape(self, shape: Any) -> Any:
+        """The shape of the result. ValueError of one with too few dimensions."""
         if len(shape) < 1:
             raise ValueError(TOO_FEW)
         return Size((*shape[:-1], shape[-1] + 1))
 
     def inverse_shape(self, shape: Any) -> Any:
+        """The shape of the inverse's result. ValueError of one with too few dimensions."""
         if len(shape) < 1:
             raise ValueError(TOO_FEW)
         return Size((*shape[:-1], shape[-1] - 1))
@@ -478,3 +486,7 @@ class PositiveDefiniteTransform(_SameClass):
 
     def _inverse(self, y: Tensor) -> Tensor:
         return LowerCholeskyTransform().inv(cholesky(y))  # type: ignore[no-any-return]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -93,7 +93,7 @@ def clamp_probs(probs: Tensor) -> Tensor:
 
 
 def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
-    """Log odds of probabilities, or without ``is_binary`` their logarithms; finite, of 0 and 1 too."""
+    """Log odds of probabilities, or without ``is_binary`` their logarithms, of their shape."""
     clamped = clamp_probs(probs)
     return log(clamped) - log1p(-clamped) if is_binary else log(clamped)
 
@@ -161,3 +161,7 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     mat = zeros((*vec.shape[:-1], size, size), dtype=vec.dtype, device=vec.device)
     mat[..., _triangle(size, diag, vec.device)] = vec
     return mat
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from recorded_names import AUTOGRAD
+from recorded_names import AUTOGRAD, DISTRIBUTIONS
 
 FILE = Path(__file__).resolve().with_name("public.json")
 
@@ -40,6 +40,7 @@ PLACES = (
     "cuda",
     "cuda.amp",
     "distributed",
+    *DISTRIBUTIONS,
     "fft",
     "func",
     "functional",

@@ -19,6 +19,16 @@ from typing import Any
 
 FILE = Path(__file__).resolve().with_name("recorded.json")
 
+#: distributions and the modules of it that are no class of their own.
+DISTRIBUTIONS = (
+    "distributions",
+    "distributions.constraint_registry",
+    "distributions.constraints",
+    "distributions.kl",
+    "distributions.transforms",
+    "distributions.utils",
+)
+
 #: autograd and the modules of it that have classes.
 AUTOGRAD = (
     "autograd",
@@ -54,7 +64,7 @@ MODULES = (
     "cuda",
     "cuda.amp",
     "distributed",
-    "distributions",
+    *DISTRIBUTIONS,
     "export",
     "fft",
     "functional",

@@ -21,12 +21,19 @@ RECORDED = recorded()
 ADDED = names_page.added()
 
 
+#: The modules of distributions that have the class or classes which ``distributions`` has.
+OF_ONE_CLASS = {
+    cls.__module__.rpartition(".")[2]
+    for cls in vars(tengen.distributions).values()
+    if isinstance(cls, type) and f"{cls.__module__}" not in (f"tengen.{place}" for place in PLACES)
+} - {"compositions"}
 #: Modules that PyTorch replaces by objects, or that have names of what they are made of, or no public ones.
 LOOKED_AT_ELSEWHERE = {
     *("ops", "version", "types", "multiprocessing"),
     *("backends.cudnn", "backends.mkldnn", "backends.opt_einsum", "backends.quantized"),
     *("utils.cpp_extension", "utils.deterministic", "utils.tensorboard"),
     *("nn.utils.spectral_norm", "nn.utils.weight_norm"),
+    *(f"distributions.{name}" for name in OF_ONE_CLASS),
     *("nn.common_types", "nn.parallel.data_parallel", "nn.parallel.scatter_gather", "storage"),
 }
 

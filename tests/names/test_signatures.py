@@ -28,6 +28,7 @@ LOOSE = {
         chain_matmul einsum empty meshgrid ones rand randn zeros""",
     "Tensor": """broadcast_to expand flip new_empty new_ones new_zeros permute repeat reshape resize_
         new resize sum_to_size tile to view""",
+    "distributions.utils": "broadcast_all",
     "func": "linearize vjp",
     "jit": "fork",
     "functional": """atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors

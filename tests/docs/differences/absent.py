@@ -16,7 +16,7 @@ any(map(has, NAMES))
 NOT_THERE = ABSENT.replace(
     "NAMES",
     repr([
-        "fx", "export", "distributions", "quantize_per_tensor", "Tensor.rename",
+        "fx", "export", "quantize_per_tensor", "Tensor.rename",
     ]),
 )  # fmt: skip
 AUTOCAST = """

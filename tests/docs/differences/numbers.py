@@ -164,4 +164,67 @@ rate.grad is not None and round(rate.grad.item(), 4)
         0.25,
         False,
     ),
+    Claim(
+        "Distributions",
+        """
+_ = m.manual_seed(0)
+factors = m.distributions.LKJCholesky(3, 1.0).sample((20000,))
+# The square of a correlation of three has the mean 1 / 4.
+abs(((factors @ factors.mT)[:, 2, 0] ** 2).mean().item() - 0.25) < 0.01
+""",
+        True,
+        False,
+    ),
+    Claim(
+        "Distributions",
+        """
+d = m.distributions
+modes = d.Kumaraswamy(2.0, 3.0).mode, d.Weibull(1.0, 0.5).mode
+[round(mode.item(), 4) for mode in modes if not mode.isnan()]
+""",
+        [0.4472, 0.0],
+        [],
+    ),
+    Claim(
+        "Distributions",
+        """
+p = m.distributions.GeneralizedPareto(*m.ones(3, dtype=m.float64))
+p.log_prob(m.ones((), dtype=m.float64)).item()
+""",
+        0.0,
+        RuntimeError,
+    ),
+    Claim(
+        "Distributions",
+        "m.distributions.ContinuousBernoulli(m.tensor(2.0)).batch_shape == ()",
+        ValueError,
+        True,
+    ),
+    Claim(
+        "Distributions",
+        """
+_ = m.manual_seed(0)
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    _ = m.distributions.Wishart(5.0, m.eye(2)).rsample((3,))
+len(told)
+""",
+        0,
+        1,
+    ),
+    Claim(
+        "Distributions",
+        "m.distributions.Normal(0.0, 1.0).cdf(m.tensor(-10.0)).item() > 0",
+        True,
+        False,
+    ),
+    Claim(
+        "Distributions",
+        """
+middle = m.distributions.Binomial(1 << 20, m.tensor(0.5)).log_prob(m.tensor(float(1 << 19))).item()
+abs(middle + 7.1573) < 1e-3
+""",
+        True,
+        False,
+    ),
 ]
