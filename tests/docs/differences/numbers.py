@@ -183,7 +183,7 @@ modes = d.Kumaraswamy(2.0, 3.0).mode, d.Weibull(1.0, 0.5).mode
 [round(mode.item(), 4) for mode in modes if not mode.isnan()]
 """,
         [0.4472, 0.0],
-        [],
+        [1.0],
     ),
     Claim(
         "Distributions",
