@@ -124,7 +124,7 @@ class Transform:
         return shape
 
 
-class _SameClass(Transform):
+class SameClass(Transform):
     """A map that its class says all of."""
 
     def __eq__(self, other: object) -> bool:

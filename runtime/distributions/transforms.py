@@ -32,10 +32,10 @@ from .compositions import (
     CatTransform as CatTransform,
     ComposeTransform as ComposeTransform,
     IndependentTransform as IndependentTransform,
+    SameClass,
     StackTransform as StackTransform,
     Transform as Transform,
     _InverseTransform as _InverseTransform,
-    _SameClass,
     identity_transform as identity_transform,
 )
 from .distribution import Distribution
@@ -67,7 +67,7 @@ __all__ = [
 # -- of numbers --------------------------------------------------------------------------------------
 
 
-class ExpTransform(_SameClass):
+class ExpTransform(SameClass):
     """``y = exp(x)``."""
 
     domain = constraints.real
@@ -132,7 +132,7 @@ def _inside(shares: Tensor) -> Tensor:
     return shares.clamp(min=limits.tiny, max=1.0 - limits.eps)
 
 
-class SigmoidTransform(_SameClass):
+class SigmoidTransform(SameClass):
     """``y = 1 / (1 + exp(-x))``, which does not reach 0 and 1."""
 
     domain = constraints.real
@@ -151,7 +151,7 @@ class SigmoidTransform(_SameClass):
         return -softplus(-x) - softplus(x)
 
 
-class SoftplusTransform(_SameClass):
+class SoftplusTransform(SameClass):
     """``y = log(1 + exp(x))``, and ``x`` where that is greater than 20."""
 
     domain = constraints.real
@@ -174,7 +174,7 @@ def _log_slope_of_tanh(x: Tensor) -> Tensor:
     return 2.0 * (math.log(2.0) - x - softplus(-2.0 * x))
 
 
-class TanhTransform(_SameClass):
+class TanhTransform(SameClass):
     """``y = tanh(x)``. With a cache the inverse is exact where the result rounds to 1."""
 
     domain = constraints.real
@@ -192,7 +192,7 @@ class TanhTransform(_SameClass):
         return _log_slope_of_tanh(x)
 
 
-class AbsTransform(_SameClass):
+class AbsTransform(SameClass):
     """``y = |x|``, of which the inverse is ``y``."""
 
     domain = constraints.real
@@ -398,7 +398,7 @@ class CorrCholeskyTransform(Transform):
         return Size((*shape[:-2], shape[-1] * (shape[-1] - 1) // 2))
 
 
-class SoftmaxTransform(_SameClass):
+class SoftmaxTransform(SameClass):
     """Vectors as parts of 1, by ``softmax``. Not bijective: the inverse is the logarithm."""
 
     domain = constraints.real_vector
@@ -421,7 +421,7 @@ class SoftmaxTransform(_SameClass):
         return self.forward_shape(shape)
 
 
-class StickBreakingTransform(_SameClass):
+class StickBreakingTransform(SameClass):
     """Vectors of K numbers as K + 1 parts of 1: each breaks its share off what the numbers before it left."""
 
     domain = constraints.real_vector
@@ -461,7 +461,7 @@ class StickBreakingTransform(_SameClass):
         return Size((*shape[:-1], shape[-1] - 1))
 
 
-class LowerCholeskyTransform(_SameClass):
+class LowerCholeskyTransform(SameClass):
     """Matrices as lower triangular ones, with the exponentials of the diagonal."""
 
     domain = constraints.independent(constraints.real, 2)
@@ -474,7 +474,7 @@ class LowerCholeskyTransform(_SameClass):
         return y.tril(-1) + y.diagonal(dim1=-2, dim2=-1).log().diag_embed()
 
 
-class PositiveDefiniteTransform(_SameClass):
+class PositiveDefiniteTransform(SameClass):
     """Matrices as positive definite ones, by the Cholesky factors that ``LowerCholeskyTransform`` makes."""
 
     domain = constraints.independent(constraints.real, 2)
