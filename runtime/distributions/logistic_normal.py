@@ -36,7 +36,7 @@ class LogisticNormal(TransformedDistribution):
     @property
     def _normal(self) -> Any:
         # The base is an Independent over the last dimension.
-        return self.base_dist.base_dist  # type: ignore[attr-defined]
+        return self.base_dist.base_dist
 
     @property
     def loc(self) -> Tensor:

@@ -100,7 +100,7 @@ class LowRankMultivariateNormal(Distribution):
         return self.loc
 
     @lazy_property
-    def variance(self) -> Tensor:  # type: ignore[override]
+    def variance(self) -> Tensor:
         factor, diagonal = self._given
         return (factor.pow(2).sum(-1) + diagonal).expand(self._batch_shape + self._event_shape)
 

@@ -89,5 +89,5 @@ class VonMises(Distribution):
         return self.loc
 
     @lazy_property
-    def variance(self) -> Tensor:  # type: ignore[override]
+    def variance(self) -> Tensor:
         return 1 - i1e(self.concentration) / i0e(self.concentration)
