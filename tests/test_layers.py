@@ -408,13 +408,8 @@ def test_private_names_are_found() -> None:
 
 
 #: What kernels share with higher floors; the last is the line of a program to warn of.
-NOT_OF_TENSORS = (
-    "tengen.core.costs",
-    "tengen.core.memory_format",
-    "tengen.core.numbers",
-    "tengen.core.sym_int",
-    "tengen.core.user_stack",
-)
+_CORE = ("costs", "memory_format", "numbers", "sym_int", "user_stack")
+NOT_OF_TENSORS = tuple(f"tengen.core.{name}" for name in _CORE)
 
 
 @pytest.mark.parametrize("folder", ["runtime", "codegen", "tests"])

@@ -18,41 +18,6 @@ from tengen.generated.linalg_functions import (
 from ..core.scalar_type import bool_ as _bool, finfo as _finfo
 from ..tensors.tensor import Tensor
 
-__all__ = [
-    "Constraint",
-    "MixtureSameFamilyConstraint",
-    "boolean",
-    "cat",
-    "corr_cholesky",
-    "dependent",
-    "dependent_property",
-    "greater_than",
-    "greater_than_eq",
-    "half_open_interval",
-    "independent",
-    "integer_interval",
-    "interval",
-    "is_dependent",
-    "less_than",
-    "lower_cholesky",
-    "lower_triangular",
-    "multinomial",
-    "nonnegative",
-    "nonnegative_integer",
-    "one_hot",
-    "positive",
-    "positive_definite",
-    "positive_integer",
-    "positive_semidefinite",
-    "real",
-    "real_vector",
-    "simplex",
-    "square",
-    "stack",
-    "symmetric",
-    "unit_interval",
-]
-
 #: A number, or a tensor that broadcasts to the values.
 Bound: TypeAlias = Tensor | float
 
@@ -529,6 +494,14 @@ positive_semidefinite = _PositiveSemidefinite()
 positive_definite = _PositiveDefinite()
 cat = _Cat
 stack = _Stack
+
+__all__ = sorted(
+    name
+    for name, value in globals().items()
+    if not name.startswith("_")
+    and (isinstance(value, Constraint) or (isinstance(value, type) and issubclass(value, Constraint)))
+)
+__all__ += ["is_dependent"]
 
 
 def __dir__() -> list[str]:
