@@ -180,6 +180,8 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "core",
         "c_accelerator",
         "utils.pytree",
+        "utils.pytree_paths",
+        "utils.pytree_text",
         "generating",
         "version",
         "compiler",

@@ -41,9 +41,16 @@ class Container(NamedTuple):
     """How the nodes of one kind are taken apart and put together."""
 
     #: A node -> its children, and the context that is needed to make it again.
-    flatten: Callable[[Any], tuple[Iterable[Any], Any]]
+    flatten_fn: Callable[[Any], tuple[Iterable[Any], Any]]
     #: The children and the context -> a node.
-    unflatten: Callable[[list[Any], Any], Any]
+    unflatten_fn: Callable[[list[Any], Any], Any]
+    #: A node -> its keys with its children, and the context; None where `pytree_paths` knows them.
+    flatten_with_keys: Callable[[Any], tuple[Iterable[tuple[Any, Any]], Any]] | None = None
+    #: How `pytree_text` writes the class; None for a class that cannot be written.
+    written: str | None = None
+    #: The context -> what JSON can write, and back; None where the context is that.
+    to_dumpable: Callable[[Any], Any] | None = None
+    from_dumpable: Callable[[Any], Any] | None = None
 
 
 def _rebuild_defaultdict(children: list[Any], context: Any) -> Any:
@@ -74,17 +81,35 @@ def register_pytree_node(
     cls: type,
     flatten_fn: Callable[[Any], tuple[Iterable[Any], Any]],
     unflatten_fn: Callable[[Iterable[Any], Any], Any],
+    *,
+    serialized_type_name: str | None = None,
+    to_dumpable_context: Callable[[Any], Any] | None = None,
+    from_dumpable_context: Callable[[Any], Any] | None = None,
+    flatten_with_keys_fn: Callable[[Any], tuple[Iterable[tuple[Any, Any]], Any]] | None = None,
 ) -> None:
     """Make the instances of ``cls``, and not of its subclasses, nodes.
 
     ``flatten_fn`` takes a node and returns its children and a context; ``unflatten_fn`` takes children and
-    that context, and returns a node. Contexts are compared with ``==`` where trees are.
+    that context, and returns a node. Contexts are compared with ``==`` where trees are. Structures are
+    written by the name ``serialized_type_name``, with the context made fit for JSON and back by the two
+    functions; ``flatten_with_keys_fn`` returns pairs of keys and children, and the context, for paths.
 
-    Raises ValueError when ``cls`` is registered already.
+    ValueError when ``cls`` is registered already, and for one of the two functions without the other.
     """
     if cls in _CONTAINERS:
         raise ValueError(f"{cls} is already registered as pytree node.")
-    _CONTAINERS[cls] = Container(flatten_fn, unflatten_fn)
+    if (to_dumpable_context is None) != (from_dumpable_context is None):
+        raise ValueError(
+            f"Both to_dumpable_context and from_dumpable_context for {cls} must be None or registered."
+        )
+    _CONTAINERS[cls] = Container(
+        flatten_fn,
+        unflatten_fn,
+        flatten_with_keys_fn,
+        serialized_type_name,
+        to_dumpable_context,
+        from_dumpable_context,
+    )
 
 
 def _is_namedtuple_class(cls: type) -> bool:
@@ -170,7 +195,7 @@ class TreeSpec:
         if self.type is None:
             return next(leaves)
         children = [c._unflatten(leaves) for c in self._children]
-        return _CONTAINERS[self.type].unflatten(children, self.context)
+        return _CONTAINERS[self.type].unflatten_fn(children, self.context)
 
     def flatten_up_to(self, tree: Any) -> list[Any]:
         """The subtrees of ``tree`` that stand where this structure has its leaves.
@@ -195,7 +220,7 @@ class TreeSpec:
         dicts = self.type in _DICTS and kind in _DICTS
         if kind is not self.type and not dicts:
             raise ValueError(f"Node type mismatch; expected {self.type}, but got {type(tree)}.")
-        found, context = _CONTAINERS[kind].flatten(tree)
+        found, context = _CONTAINERS[kind].flatten_fn(tree)
         children = list(found)
         if len(children) != self.num_children:
             raise ValueError(f"Node arity mismatch; expected {self.num_children}, but got {len(children)}.")
@@ -237,7 +262,7 @@ def _flatten(tree: Any, leaves: list[Any], is_leaf: IsLeaf | None) -> TreeSpec:
     if kind is None:
         leaves.append(tree)
         return _LEAF
-    children, context = _CONTAINERS[kind].flatten(tree)
+    children, context = _CONTAINERS[kind].flatten_fn(tree)
     return TreeSpec(kind, context, [_flatten(child, leaves, is_leaf) for child in children])
 
 
@@ -363,7 +388,7 @@ def _broadcast_to_and_flatten(
     kind = _node_type(tree)
     if kind is not treespec.type:
         return None
-    children = list(_CONTAINERS[kind].flatten(tree)[0])
+    children = list(_CONTAINERS[kind].flatten_fn(tree)[0])
     if len(children) != treespec.num_children:
         return None
     if kind in _DICTS:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import subprocess
+import sys
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from types import ModuleType
 from typing import Any
@@ -182,3 +184,61 @@ def test_keys_in_another_order() -> None:
     structure = pytree.tree_structure({"a": 1, "b": 2})
     assert pytree._broadcast_to_and_flatten({"b": "of b", "a": "of a"}, structure) == ["of a", "of b"]
     assert pytree._broadcast_to_and_flatten({"b": 1, "c": 2}, structure) is None
+
+
+PRIVATE = """
+import importlib, sys
+from collections import OrderedDict, defaultdict, deque, namedtuple
+if sys.argv[1] == "tengen":
+    import tengen
+    tengen.as_torch()
+p = importlib.import_module("torch.utils._pytree")
+Pair = namedtuple("Pair", "a b")
+class Box:
+    def __init__(self, *items): self.items = items
+class Bare(Box): pass
+p.register_pytree_node(
+    Box, lambda b: (list(b.items), {"n": len(b.items)}), lambda items, _: Box(*items),
+    serialized_type_name="t.Box",
+    to_dumpable_context=lambda c: c["n"], from_dumpable_context=lambda n: {"n": n},
+    flatten_with_keys_fn=lambda b: (
+        [(p.GetAttrKey(f"at{i}"), x) for i, x in enumerate(b.items)], {"n": len(b.items)}
+    ),
+)
+p._register_pytree_node(Bare, lambda b: (b.items, None), lambda items, _: Bare(*items))
+tree = {"a": [1, (2, 3)], "b": OrderedDict(x=4)}
+tree |= {"c": defaultdict(list, z=5), "d": deque([6], 3), "e": Box(7, [8])}
+text = p.treespec_dumps(p.tree_structure(tree))
+again = p.treespec_loads(text)
+assert again == p.tree_structure(tree) and p.tree_leaves(p.tree_unflatten(range(8), again)) == list(range(8))
+pairs, spec = p.tree_flatten_with_path({**tree, "f": Pair(9, 10)})
+assert p.key_get(tree, pairs[2][0]) == 3 and p.key_get({"f": Pair(9, 10)}, pairs[-1][0]) == 10
+print(text)
+print([(p.keystr(path), leaf) for path, leaf in pairs], spec.num_leaves)
+print(p.tree_map_with_path(lambda path, x, y: (len(path), x + y), [1, (2,)], [3, (4,)]))
+print(p._dict_flatten({"a": 1}), p._dict_flatten_with_keys({"a": 1}), p._dict_unflatten([1], ["a"]))
+print(p._get_node_type([]) is list, list in p.SUPPORTED_NODES, p.SUPPORTED_NODES[Box].flatten_fn(Box(1)))
+for call in (
+    lambda: p.treespec_dumps(3), lambda: p.treespec_dumps(spec, 5), lambda: p.treespec_loads("[2, {}]"),
+    lambda: p.treespec_loads('[1, {"type": "no", "context": "null", "children_spec": []}]'),
+    lambda: p.treespec_dumps(p.tree_structure(Bare(1))),
+    lambda: p.treespec_dumps(p.tree_structure(Pair(1, 2))),
+    lambda: p.tree_flatten_with_path(Bare(1)), lambda: p.register_pytree_node(Box, None, None),
+    lambda: p.register_pytree_node(int, None, None, to_dumpable_context=str),
+):
+    try:
+        print(call())
+    except (NotImplementedError, TypeError, ValueError) as error:
+        print(type(error).__name__)
+"""
+
+
+def test_the_private_names_that_packages_use() -> None:
+    ways = ("tengen", "torch") if HAVE_TORCH else ("tengen",)
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", PRIVATE, way], capture_output=True, text=True, check=True
+        ).stdout
+        for way in ways
+    ]
+    assert said[-1] == said[0] and said[0].count("NotImplementedError") == 3
