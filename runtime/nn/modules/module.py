@@ -31,7 +31,7 @@ from .global_hooks import (
     register_module_parameter_registration_hook,
 )
 from .members import ModuleMembers
-from .state import ModuleState
+from .state import _EXTRA_STATE_KEY_SUFFIX as _EXTRA_STATE_KEY_SUFFIX, ModuleState
 
 __all__ = [
     "Module",
