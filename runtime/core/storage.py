@@ -142,8 +142,8 @@ class UntypedStorage(StorageConversions):
         return cls.over(backend.lib.from_numpy(of_buffer(buffer, byte_order, count, offset, dtype)), backend)
 
     @classmethod
-    def from_file(cls, filename: str, shared: bool = False, size: int = 0) -> UntypedStorage:
-        """The first ``size`` bytes of a file, mapped into memory.
+    def from_file(cls, filename: str, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
+        """The first ``nbytes`` bytes of a file, mapped into memory.
 
         With ``shared`` what is written is written to the file, which is made as long as that; else it is not,
         and the file is as it was. RuntimeError for a file that cannot be opened or is too short, TypeError
@@ -151,7 +151,7 @@ class UntypedStorage(StorageConversions):
         """
         from .storage_sources import of_file
 
-        made = cls.over(of_file(filename, shared, size), backend_for[0](default_device))
+        made = cls.over(of_file(filename, shared, nbytes), backend_for[0](default_device))
         hold_memory(made._root)
         made._filename = filename if shared else None
         return made

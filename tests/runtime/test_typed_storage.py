@@ -257,7 +257,7 @@ def test_files_are_mapped_into_memory(shared: bool, tmp_path: Path) -> None:
     assert found.tolist() == [0, 1, 2] and found.filename == (str(path) if shared else None)
     found[1] = 7
     assert np.fromfile(path, np.int32).tolist() == [0, 7 if shared else 1, 2, 3]
-    assert tengen.UntypedStorage.from_file(str(path), shared, 0).nbytes() == 0
+    assert tengen.UntypedStorage.from_file(str(path), shared=shared, nbytes=0).nbytes() == 0
     if shared:
         assert tengen.IntStorage.from_file(str(path), True, 6).tolist()[3:] == [3, 0, 0]
         assert path.stat().st_size == 24
