@@ -171,24 +171,58 @@ def _boolean_dispatch(
     return chosen
 
 
+def _pytree() -> dict[str, Any]:
+    """``torch.utils._pytree``: the trees, their paths, and their text."""
+    trees, paths = import_module("tengen.utils.pytree"), import_module("tengen.utils.pytree_paths")
+
+    def register(
+        cls: type, flatten_fn: Any, unflatten_fn: Any, to_str_fn: Any = None, maybe_from_str_fn: Any = None,
+        **keywords: Any,
+    ) -> None:  # fmt: skip
+        trees.register_pytree_node(cls, flatten_fn, unflatten_fn, **keywords)
+
+    return {
+        **{name: value for name, value in (vars(trees) | vars(paths)).items() if name[:2] != "__"},
+        **{name: getattr(import_module("tengen.utils.pytree_text"), name) for name in _OF_TEXT},
+        "Context": Any,
+        "LeafSpec": trees.treespec_leaf,
+        "PyTree": Any,
+        "SUPPORTED_NODES": trees._CONTAINERS,
+        "_dict_flatten": lambda d: (list(d.values()), list(d)),
+        "_dict_flatten_with_keys": lambda d: ([(paths.MappingKey(k), v) for k, v in d.items()], list(d)),
+        "_dict_unflatten": lambda values, keys: dict(zip(keys, values, strict=True)),
+        "_get_node_type": trees._node_type,
+        "_is_leaf": trees.tree_is_leaf,
+        "_register_pytree_node": register,
+    }
+
+
+_OF_TEXT: Final = ("treespec_dumps", "treespec_loads")
+
+
 def _dynamo() -> dict[str, Any]:
     compiler = import_module("tengen.compiler")
     return {
         "config": SimpleNamespace(suppress_errors=False, cache_size_limit=8, capture_scalar_outputs=False),
         "allow_in_graph": _same,
+        "assume_constant_result": _same,
         "disable": compiler.disable,
         "disallow_in_graph": _same,
         "graph_break": _nothing,
         "is_compiling": compiler.is_compiling,
         "mark_dynamic": _nothing,
         "mark_static": _nothing,
+        "mark_static_address": _nothing,
         "maybe_mark_dynamic": _nothing,
         "reset": compiler.reset,
     }
 
 
 def _inductor() -> dict[str, Any]:
-    return {"config": SimpleNamespace(triton=SimpleNamespace(), coordinate_descent_tuning=False)}
+    return {
+        "config": SimpleNamespace(triton=SimpleNamespace(), coordinate_descent_tuning=False),
+        "list_mode_options": lambda mode=None, dynamic=None: {},
+    }
 
 
 def _nvtx() -> dict[str, Any]:
@@ -243,6 +277,7 @@ class Refused(ModuleType):
 #: Packages that programs import for a part which they may never come to: why nothing of them is available.
 REFUSED: Final[dict[str, str]] = {
     "torch.distributed": REASON,
+    "torch.export": "`tengen.onnx.export` and `tengen.jit.trace` make graphs",
     "torch.fx": "`tengen.jit.trace` records the graph of a function or module",
 }
 
@@ -259,6 +294,8 @@ MODULES: Final[dict[str, str | Callable[[], dict[str, Any]]]] = {
     "torch._C._nn": "tengen.nn.functional",
     "torch._VF": "tengen.generated.functions",
     "torch._dynamo": _dynamo,
+    # Tensors in an index always go to the operator here, also where vmap maps them.
+    "torch._dynamo._trace_wrapped_higher_order_op": lambda: {"TransformGetItemToIndex": nullcontext},
     "torch._inductor": _inductor,
     "torch._jit_internal": _jit_internal,
     "torch._subclasses": dict,
@@ -274,7 +311,7 @@ MODULES: Final[dict[str, str | Callable[[], dict[str, Any]]]] = {
     "torch.futures": _futures,
     "torch.nn.modules.utils": _module_utils,
     "torch.torch_version": lambda: {"TorchVersion": TorchVersion},
-    "torch.utils._pytree": "tengen.utils.pytree",
+    "torch.utils._pytree": _pytree,
 }
 
 #: What ``torch`` has beside what ``tengen`` has.
@@ -294,7 +331,6 @@ NAMES: Final[dict[str, Any]] = {
 #: By PyTorch's name, without ``torch.``, what there is in place of what is not here.
 INSTEAD: Final[dict[str, str]] = {
     "ao": "there are no quantised tensors",
-    "export": "`tengen.onnx.export` and `tengen.jit.trace` make graphs",
     "package": "`tengen.save` writes modules and state dicts",
     "quantization": "there are no quantised tensors",
     "utils.data.datapipes": "`tengen.utils.data.IterableDataset`",

@@ -12,6 +12,7 @@ __all__ = [
     "get_device_properties",
     "is_available",
     "is_bf16_supported",
+    "is_current_stream_capturing",
     "is_initialized",
     "manual_seed",
     "manual_seed_all",
@@ -31,6 +32,11 @@ def is_available() -> bool:
 
 def is_initialized() -> bool:
     """False: there is no such thing here."""
+    return False
+
+
+def is_current_stream_capturing() -> bool:
+    """False: there is no stream."""
     return False
 
 

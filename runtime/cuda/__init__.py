@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
 
 __all__ = [
+    "CUDAGraph",
     "Event",
     "OutOfMemoryError",
     "Stream",
@@ -40,11 +41,13 @@ __all__ = [
     "get_device_properties",
     "get_rng_state",
     "get_rng_state_all",
+    "graph",
     "init",
     "initial_seed",
     "ipc_collect",
     "is_available",
     "is_bf16_supported",
+    "is_current_stream_capturing",
     "is_initialized",
     "manual_seed",
     "manual_seed_all",
@@ -481,3 +484,25 @@ class StreamContext:
 def stream(stream: Stream | None) -> StreamContext:
     """The context in which work goes to a stream."""
     return StreamContext(stream)
+
+
+def is_current_stream_capturing() -> bool:
+    """Whether CuPy's current stream records a graph; False where there is no GPU."""
+    found = _cupy()
+    return found is not None and bool(found.cuda.get_current_stream().is_capturing())
+
+
+class CUDAGraph:
+    """Work of a GPU that was recorded. RuntimeError: nothing records it; the class is for annotations."""
+
+    def __init__(self, keep_graph: bool = False) -> None:
+        raise RuntimeError(
+            "torch.cuda.CUDAGraph: graphs of CUDA's are not recorded here: work runs as it comes"
+        )
+
+
+class graph:
+    """Within ``with`` the work is recorded. RuntimeError: nothing records it."""
+
+    def __init__(self, cuda_graph: Any, pool: Any = None, stream: Any = None, **options: Any) -> None:
+        raise RuntimeError("torch.cuda.graph: graphs of CUDA's are not recorded here: work runs as it comes")

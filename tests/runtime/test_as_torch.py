@@ -171,3 +171,65 @@ assert collect_all([Future(1), Future(2)]).wait() and wait_all([Future(3)]) == [
     assert len(lines) == 7
     assert lines[0].startswith("torch.fx.GraphModule is not available: `tengen.jit.trace` records")
     assert all("is not available" in line for line in lines)
+
+
+SAFETENSORS = """
+import sys
+import tengen
+tengen.as_torch()
+import torch
+from safetensors import safe_open
+from safetensors.torch import load, load_file, load_model, save, save_file, save_model
+path = sys.argv[1]
+tensors = {
+    "half": torch.arange(6).view(2, 3).bfloat16(), "none": torch.empty(0, 2), "number": torch.tensor(3.5),
+    "odd": torch.tensor([1, 0, 1], dtype=torch.bool), "whole": torch.arange(4),
+    "eight": torch.ones(3).to(torch.float8_e4m3fn),
+}
+save_file(tensors, path, {"made": "here"})
+for found in (load_file(path), load(save(tensors))):
+    assert found.keys() == tensors.keys()
+    for name, tensor in found.items():
+        assert tensor.dtype == tensors[name].dtype and tensor.shape == tensors[name].shape, name
+        assert tensor.double().tolist() == tensors[name].double().tolist(), name
+with safe_open(path, framework="pt", device="cpu") as file:
+    assert file.metadata() == {"made": "here"} and file.get_slice("half")[:, 1:].tolist() == [[1, 2], [4, 5]]
+    found = file.get_tensor("whole")
+found += 1
+assert load_file(path)["whole"].tolist() == [0, 1, 2, 3] and found.tolist() == [1, 2, 3, 4]
+one, other = (torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.BatchNorm1d(2)) for _ in range(2))
+one.append(one[0]), other.append(other[0])
+save_model(one, path)
+assert load_model(other, path) == (set(), []) and torch.equal(other[0].weight, one[2].weight)
+"""
+
+
+def test_safetensors_as_it_is(tmp_path: Path) -> None:
+    pytest.importorskip("safetensors")
+    run("-c", SAFETENSORS, tmp_path / "file")
+
+
+def test_names_that_transformers_asks_for() -> None:
+    """What is an identity without a compiler is one; what records graphs of a GPU's refuses."""
+    code = """
+import tengen
+tengen.as_torch()
+import torch
+from torch._dynamo._trace_wrapped_higher_order_op import TransformGetItemToIndex
+from torch.nn.modules.module import _EXTRA_STATE_KEY_SUFFIX
+assert _EXTRA_STATE_KEY_SUFFIX == "_extra_state"
+assert not torch.cuda.is_available() and not torch.cuda.is_current_stream_capturing()
+assert not torch.xpu.is_current_stream_capturing() and torch._inductor.list_mode_options() == {}
+assert torch._dynamo.assume_constant_result(len) is len and torch._dynamo.mark_static_address(1) is None
+def annotated(graph: torch.cuda.CUDAGraph | None) -> torch.export.ExportedProgram | None: ...
+seen = torch.arange(6).view(2, 3) > 1
+with TransformGetItemToIndex():
+    mapped = torch.vmap(torch.vmap(lambda i, j: seen[i, j], (None, 0)), (0, None))
+    assert torch.equal(mapped(torch.arange(2), torch.arange(3)), seen)
+for call in (torch.cuda.CUDAGraph, lambda: torch.cuda.graph(None), lambda: torch.export.export(None, ())):
+    try:
+        call()
+    except RuntimeError as error:
+        print(error)
+"""
+    assert len(run("-c", code).splitlines()) == 3
