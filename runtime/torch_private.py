@@ -187,11 +187,11 @@ def _pytree() -> dict[str, Any]:
         "Context": Any,
         "LeafSpec": trees.treespec_leaf,
         "PyTree": Any,
-        "SUPPORTED_NODES": trees._CONTAINERS,
+        "SUPPORTED_NODES": trees.CONTAINERS,
         "_dict_flatten": lambda d: (list(d.values()), list(d)),
         "_dict_flatten_with_keys": lambda d: ([(paths.MappingKey(k), v) for k, v in d.items()], list(d)),
         "_dict_unflatten": lambda values, keys: dict(zip(keys, values, strict=True)),
-        "_get_node_type": trees._node_type,
+        "_get_node_type": trees.node_type,
         "_is_leaf": trees.tree_is_leaf,
         "_register_pytree_node": register,
     }

@@ -1,12 +1,10 @@
 """Who may import whom, and who may name what: the rules that keep the parts apart.
-
     codegen/            nothing of the runtime, of what is generated, or of NumPy
     runtime/native/     arrays only: no Tensor, no autograd, no Type
     runtime/autograd/   no operator: they reach it as Nodes only
     generated/          nothing of codegen/
     runtime/            nothing that stands on a higher floor (FLOORS)
     import tengen       no yaml, jinja2, scipy or llvmlite
-
 And no Python file lists backends or operators: what they are is said in the declarations alone.
 """
 

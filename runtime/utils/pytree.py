@@ -58,7 +58,7 @@ def _rebuild_defaultdict(children: list[Any], context: Any) -> Any:
     return defaultdict(factory, zip(keys, children, strict=True))
 
 
-_CONTAINERS: dict[Any, Container] = {
+CONTAINERS: dict[Any, Container] = {
     tuple: Container(lambda d: (d, None), lambda children, _: tuple(children)),
     list: Container(lambda d: (d, None), lambda children, _: list(children)),
     Size: Container(lambda d: (d, None), lambda children, _: Size(children)),
@@ -96,13 +96,13 @@ def register_pytree_node(
 
     ValueError when ``cls`` is registered already, and for one of the two functions without the other.
     """
-    if cls in _CONTAINERS:
+    if cls in CONTAINERS:
         raise ValueError(f"{cls} is already registered as pytree node.")
     if (to_dumpable_context is None) != (from_dumpable_context is None):
         raise ValueError(
             f"Both to_dumpable_context and from_dumpable_context for {cls} must be None or registered."
         )
-    _CONTAINERS[cls] = Container(
+    CONTAINERS[cls] = Container(
         flatten_fn,
         unflatten_fn,
         flatten_with_keys_fn,
@@ -117,14 +117,14 @@ def _is_namedtuple_class(cls: type) -> bool:
     return isinstance(fields, tuple) and issubclass(cls, tuple) and hasattr(cls, "_make")
 
 
-def _node_type(tree: Any) -> Any:
+def node_type(tree: Any) -> Any:
     """The key of the node's kind; None for a leaf."""
     cls = tree.__class__
-    if cls in _CONTAINERS:
+    if cls in CONTAINERS:
         return cls
     if isinstance(tree, tuple):
         if isinstance(tree, StructSequence):
-            _CONTAINERS[cls] = Container(lambda d: (d, None), lambda children, _: cls(children))
+            CONTAINERS[cls] = Container(lambda d: (d, None), lambda children, _: cls(children))
             return cls
         if _is_namedtuple_class(cls):
             return namedtuple
@@ -195,7 +195,7 @@ class TreeSpec:
         if self.type is None:
             return next(leaves)
         children = [c._unflatten(leaves) for c in self._children]
-        return _CONTAINERS[self.type].unflatten_fn(children, self.context)
+        return CONTAINERS[self.type].unflatten_fn(children, self.context)
 
     def flatten_up_to(self, tree: Any) -> list[Any]:
         """The subtrees of ``tree`` that stand where this structure has its leaves.
@@ -216,11 +216,11 @@ class TreeSpec:
 
     def _matching_children(self, tree: Any) -> list[Any]:
         """The children of ``tree``, in the order of this node's; ValueError when it is another node."""
-        kind = _node_type(tree)
+        kind = node_type(tree)
         dicts = self.type in _DICTS and kind in _DICTS
         if kind is not self.type and not dicts:
             raise ValueError(f"Node type mismatch; expected {self.type}, but got {type(tree)}.")
-        found, context = _CONTAINERS[kind].flatten_fn(tree)
+        found, context = CONTAINERS[kind].flatten_fn(tree)
         children = list(found)
         if len(children) != self.num_children:
             raise ValueError(f"Node arity mismatch; expected {self.num_children}, but got {len(children)}.")
@@ -258,11 +258,11 @@ def _flatten(tree: Any, leaves: list[Any], is_leaf: IsLeaf | None) -> TreeSpec:
     if is_leaf is not None and is_leaf(tree):
         leaves.append(tree)
         return _LEAF
-    kind = _node_type(tree)
+    kind = node_type(tree)
     if kind is None:
         leaves.append(tree)
         return _LEAF
-    children, context = _CONTAINERS[kind].flatten_fn(tree)
+    children, context = CONTAINERS[kind].flatten_fn(tree)
     return TreeSpec(kind, context, [_flatten(child, leaves, is_leaf) for child in children])
 
 
@@ -308,7 +308,7 @@ def tree_structure(tree: Any, is_leaf: IsLeaf | None = None) -> TreeSpec:
 
 def tree_is_leaf(tree: Any, is_leaf: IsLeaf | None = None) -> bool:
     """Whether ``tree`` is a leaf itself."""
-    return _node_type(tree) is None or (is_leaf is not None and is_leaf(tree))
+    return node_type(tree) is None or (is_leaf is not None and is_leaf(tree))
 
 
 def arg_tree_leaves(*args: Any, **kwargs: Any) -> list[Any]:
@@ -385,10 +385,10 @@ def _broadcast_to_and_flatten(
         return [tree] * treespec.num_leaves
     if treespec.type is None:
         return None
-    kind = _node_type(tree)
+    kind = node_type(tree)
     if kind is not treespec.type:
         return None
-    children = list(_CONTAINERS[kind].flatten_fn(tree)[0])
+    children = list(CONTAINERS[kind].flatten_fn(tree)[0])
     if len(children) != treespec.num_children:
         return None
     if kind in _DICTS:

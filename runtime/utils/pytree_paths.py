@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
-from .pytree import _CONTAINERS, IsLeaf, TreeSpec, _node_type, tree_flatten, tree_structure
+from .pytree import CONTAINERS, IsLeaf, TreeSpec, node_type, tree_flatten, tree_structure
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ KeyPath = tuple[Any, ...]
 
 def _children_with_keys(tree: Any, kind: Any) -> list[tuple[Any, Any]]:
     """The keys and children of a node. ValueError for a registered class that does not tell its keys."""
-    container = _CONTAINERS[kind]
+    container = CONTAINERS[kind]
     if container.flatten_with_keys is not None:
         return list(container.flatten_with_keys(tree)[0])
     if isinstance(tree, dict):
@@ -74,7 +74,7 @@ def _children_with_keys(tree: Any, kind: Any) -> list[tuple[Any, Any]]:
 
 
 def _walk(tree: Any, path: KeyPath, found: list[tuple[KeyPath, Any]], is_leaf: IsLeaf | None) -> None:
-    kind = None if is_leaf is not None and is_leaf(tree) else _node_type(tree)
+    kind = None if is_leaf is not None and is_leaf(tree) else node_type(tree)
     if kind is None:
         found.append((path, tree))
         return

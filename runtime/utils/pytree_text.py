@@ -8,7 +8,7 @@ from pkgutil import resolve_name
 from typing import Any, Final
 
 from ..core.size import Size
-from .pytree import _CONTAINERS, TreeSpec, treespec_leaf
+from .pytree import CONTAINERS, TreeSpec, treespec_leaf
 
 _PROTOCOL: Final = 1
 #: How the classes are written that are nodes by themselves.
@@ -25,14 +25,14 @@ def _context(spec: TreeSpec) -> Any:
         factory, keys = spec.context
         module, name = getattr(factory, "__module__", None), getattr(factory, "__qualname__", None)
         return {"default_factory_module": module, "default_factory_name": name, "dict_context": keys}
-    to_dumpable = _CONTAINERS[spec.type].to_dumpable
+    to_dumpable = CONTAINERS[spec.type].to_dumpable
     return json.dumps(spec.context) if to_dumpable is None else to_dumpable(spec.context)
 
 
 def _written(spec: TreeSpec) -> dict[str, Any]:
     if spec.type is None:
         return {"type": None, "context": None, "children_spec": []}
-    name = _WRITTEN.get(spec.type) or _CONTAINERS[spec.type].written
+    name = _WRITTEN.get(spec.type) or CONTAINERS[spec.type].written
     if name is None:
         raise NotImplementedError(
             f"No registered serialization name for {spec.type} found. Please update your "
@@ -46,7 +46,7 @@ def _class(name: str) -> Any:
     for cls, written in _WRITTEN.items():
         if written == name:
             return cls
-    for cls, container in _CONTAINERS.items():
+    for cls, container in CONTAINERS.items():
         if container.written == name:
             return cls
     raise NotImplementedError(f"Deserializing {name} in pytree is not registered.")
@@ -61,7 +61,7 @@ def _read(record: dict[str, Any]) -> TreeSpec:
         module, name = context["default_factory_module"], context["default_factory_name"]
         factory = None if name is None else resolve_name(f"{module}:{name}")
         return TreeSpec(cls, [factory, context["dict_context"]], children)
-    from_dumpable = _CONTAINERS[cls].from_dumpable
+    from_dumpable = CONTAINERS[cls].from_dumpable
     return TreeSpec(cls, json.loads(context) if from_dumpable is None else from_dumpable(context), children)
 
 

@@ -18,7 +18,7 @@ from ..functional import pad
 MaskMod = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 #: The sides of blocks, along queries and along keys.
 Sides = tuple[int, int]
-_DEFAULT_SPARSE_BLOCK_SIZE = 128
+DEFAULT_SIDE = 128
 
 
 def noop_mask(batch: Tensor, head: Tensor, token_q: Tensor, token_kv: Tensor) -> Tensor:
@@ -118,7 +118,7 @@ class BlockMask:
         q_indices: Tensor | None,
         full_q_num_blocks: Tensor | None,
         full_q_indices: Tensor | None,
-        BLOCK_SIZE: Sides = (_DEFAULT_SPARSE_BLOCK_SIZE, _DEFAULT_SPARSE_BLOCK_SIZE),
+        BLOCK_SIZE: Sides = (DEFAULT_SIDE, DEFAULT_SIDE),
         mask_mod: MaskMod = noop_mask,
     ) -> None:
         if kv_indices.dim() < 2:
@@ -136,7 +136,7 @@ class BlockMask:
         kv_indices: Tensor,
         full_kv_num_blocks: Tensor | None = None,
         full_kv_indices: Tensor | None = None,
-        BLOCK_SIZE: int | Sides = _DEFAULT_SPARSE_BLOCK_SIZE,
+        BLOCK_SIZE: int | Sides = DEFAULT_SIDE,
         mask_mod: MaskMod | None = None,
         seq_lengths: tuple[int, int] | None = None,
         compute_q_blocks: bool = True,
@@ -217,7 +217,7 @@ def create_block_mask(
     Q_LEN: int,
     KV_LEN: int,
     device: Any = None,
-    BLOCK_SIZE: int | Sides = _DEFAULT_SPARSE_BLOCK_SIZE,
+    BLOCK_SIZE: int | Sides = DEFAULT_SIDE,
     _compile: bool = False,
     separate_full_blocks: bool = True,
 ) -> BlockMask:

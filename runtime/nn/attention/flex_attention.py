@@ -11,7 +11,7 @@ from tengen.generated.functions import arange, logsumexp, where
 from ...core.scalar_type import dtype
 from ...tensors.tensor import Tensor
 from .block_mask import (
-    _DEFAULT_SPARSE_BLOCK_SIZE as _DEFAULT_SPARSE_BLOCK_SIZE,
+    DEFAULT_SIDE,
     BlockMask as BlockMask,
     and_masks as and_masks,
     create_block_mask as create_block_mask,
@@ -33,6 +33,8 @@ __all__ = [
     "or_masks",
 ]
 
+#: PyTorch's name, which packages import.
+_DEFAULT_SPARSE_BLOCK_SIZE = DEFAULT_SIDE
 #: A score, the numbers of its batch, head, query and key, all 0-d tensors -> the score that counts.
 ScoreMod = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]
 

@@ -31,7 +31,7 @@ from .global_hooks import (
     register_module_parameter_registration_hook,
 )
 from .members import ModuleMembers
-from .state import _EXTRA_STATE_KEY_SUFFIX as _EXTRA_STATE_KEY_SUFFIX, ModuleState
+from .state import EXTRA_STATE_KEY_SUFFIX, ModuleState
 
 __all__ = [
     "Module",
@@ -53,6 +53,10 @@ def __dir__() -> list[str]:
 def _forward_unimplemented(self: Any, *input: Any) -> None:
     """What the module computes: a subclass defines it. NotImplementedError."""
     raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+
+#: PyTorch's name, which packages import.
+_EXTRA_STATE_KEY_SUFFIX = EXTRA_STATE_KEY_SUFFIX
 
 
 class Module(ModuleAttributes, ModuleMembers, ModuleState, ModuleConversions):

@@ -16,7 +16,7 @@ from ..parameter import is_lazy
 from .base import Hook, ModuleBase
 from .global_hooks import WrappedHook, add_hook
 
-_EXTRA_STATE_KEY_SUFFIX = "_extra_state"
+EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
@@ -145,7 +145,7 @@ class ModuleState(ModuleBase):
         for name, value in self._persistent():
             destination[prefix + name] = value if keep_vars else value.detach()
         if type(self).get_extra_state is not ModuleState.get_extra_state:
-            destination[prefix + _EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
+            destination[prefix + EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
 
     def _persistent(self) -> list[tuple[str, Any]]:
         """The parameters and persistent buffers that there are, by name."""
@@ -211,7 +211,7 @@ class ModuleState(ModuleBase):
                     error_msgs.append(problem)
             elif strict:
                 missing_keys.append(key)
-        extra = prefix + _EXTRA_STATE_KEY_SUFFIX
+        extra = prefix + EXTRA_STATE_KEY_SUFFIX
         if type(self).set_extra_state is not ModuleState.set_extra_state:
             if extra in state_dict:
                 self.set_extra_state(state_dict[extra])
