@@ -16,7 +16,7 @@ from urllib.request import Request, urlopen
 from .serialization import load
 
 if TYPE_CHECKING:
-    from .serialization import MapLocation
+    from .serialization import MAP_LOCATION
 
 __all__ = ["download_url_to_file", "get_dir", "load_state_dict_from_url", "set_dir"]
 
@@ -107,7 +107,7 @@ def _bar(total: int | None, is_shown: bool) -> Iterator[Any]:
 def load_state_dict_from_url(
     url: str,
     model_dir: str | None = None,
-    map_location: MapLocation = None,
+    map_location: MAP_LOCATION = None,
     progress: bool = True,
     check_hash: bool = False,
     file_name: str | None = None,

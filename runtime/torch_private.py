@@ -99,7 +99,7 @@ def _core() -> dict[str, Any]:
         "Value": import_module("tengen.jit").Value,
         "Graph": import_module("tengen.jit").Graph,
         "Node": import_module("tengen.jit").Node,
-        "_nn": import_module("tengen.nn.functional"),
+        "_nn": SimpleNamespace(**_core_nn()),
         "_VariableFunctions": tengen,
         "_set_grad_enabled": tengen.set_grad_enabled,
         "_get_default_device": lambda: str(tengen.get_default_device()),
@@ -114,6 +114,18 @@ def _core() -> dict[str, Any]:
         "has_openmp": False,
         "has_lapack": True,
     }
+
+
+def _core_nn() -> dict[str, Any]:
+    """``torch._C._nn``: the functions of modules, and how ``Module.to`` reads its arguments."""
+    functional = import_module("tengen.nn.functional")
+    arguments = import_module("tengen.nn.modules.to_arguments")
+    names = {name: getattr(functional, name) for name in dir(functional) if not name.startswith("__")}
+
+    def _parse_to(*args: Any, **keywords: Any) -> Any:
+        return arguments.parse_to(args, keywords)
+
+    return {**names, "_parse_to": _parse_to}
 
 
 def _flatten_dense_tensors(tensors: Sequence[Any]) -> Any:
@@ -260,11 +272,22 @@ def _module_utils() -> dict[str, Any]:
     }
 
 
+def _wrap(fn_or_name: Any) -> Any:
+    """The function or name, as it is: a tracer of PyTorch's would not look into it."""
+    if not isinstance(fn_or_name, str) and not callable(fn_or_name):
+        raise RuntimeError(
+            "Unsupported type for global function! Must be either a callable or string name, "
+            f"got {type(fn_or_name).__name__}"
+        )
+    return fn_or_name
+
+
 class Refused(ModuleType):
     """A module of PyTorch's of which all names can be imported, and none be called."""
 
     def __init__(self, name: str, reason: str) -> None:
         super().__init__(name)
+        self.__dict__.update(KEPT.get(name, {}))
         self.__path__: list[str] = []
         self._reason = reason
 
@@ -281,6 +304,12 @@ REFUSED: Final[dict[str, str]] = {
     "torch.fx": "`tengen.jit.trace` records the graph of a function or module",
 }
 
+#: What there is in these packages all the same: it means nothing but to who records graphs.
+KEPT: Final[dict[str, dict[str, Any]]] = {
+    "torch.fx": {"wrap": _wrap},
+    "torch.fx._compatibility": {"compatibility": lambda is_backward_compatible: _same},
+}
+
 
 def refusal(fullname: str) -> str | None:
     """Why nothing of a module is available; None for other modules."""
@@ -291,7 +320,7 @@ def refusal(fullname: str) -> str | None:
 #: By PyTorch's name: a module of tengen, or what gives the names in one that is made.
 MODULES: Final[dict[str, str | Callable[[], dict[str, Any]]]] = {
     "torch._C": _core,
-    "torch._C._nn": "tengen.nn.functional",
+    "torch._C._nn": _core_nn,
     "torch._VF": "tengen.generated.functions",
     "torch._dynamo": _dynamo,
     # Tensors in an index always go to the operator here, also where vmap maps them.
@@ -309,6 +338,7 @@ MODULES: Final[dict[str, str | Callable[[], dict[str, Any]]]] = {
     "torch.cuda.memory": "tengen.cuda",
     "torch.cuda.random": "tengen.cuda",
     "torch.futures": _futures,
+    "torch.jit.annotations": _jit_internal,
     "torch.nn.modules.utils": _module_utils,
     "torch.torch_version": lambda: {"TorchVersion": TorchVersion},
     "torch.utils._pytree": _pytree,

@@ -38,7 +38,7 @@ __all__ = [
 #: What a file is: a path, or a binary stream that can be sought in.
 File = str | os.PathLike[str] | IO[bytes]
 #: Where storages go: a device, what stands for the file's devices, or a function that puts them there.
-MapLocation = (
+MAP_LOCATION = (
     Callable[[UntypedStorage, str], UntypedStorage | None] | device | str | dict[str, str | device] | None
 )
 
@@ -73,7 +73,7 @@ def save(
 
 def load(
     f: File,
-    map_location: MapLocation = None,
+    map_location: MAP_LOCATION = None,
     pickle_module: ModuleType | None = None,
     *,
     weights_only: bool | None = None,

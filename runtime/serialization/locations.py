@@ -12,13 +12,13 @@ from ..dispatch.legacy_type_dispatch import backend_of_device
 from .archive import refuse
 
 if TYPE_CHECKING:
-    from . import MapLocation
+    from . import MAP_LOCATION
 
 
 class Locations:
     """The device of each storage, of the name that the file has for it."""
 
-    def __init__(self, map_location: MapLocation = None) -> None:
+    def __init__(self, map_location: MAP_LOCATION = None) -> None:
         #: Given a storage on the CPU and its device's name, gives the storage to take, or None.
         self.function: Callable[[UntypedStorage, str], UntypedStorage | None] | None = None
         #: What that raised: an error of the caller and none of the file.

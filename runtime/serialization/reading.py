@@ -17,7 +17,7 @@ from .locations import Locations
 from .weights_unpickler import WeightsUnpickler
 
 if TYPE_CHECKING:
-    from . import File, MapLocation
+    from . import MAP_LOCATION, File
 
 _PICKLE: Final = "data.pkl"
 #: A record that TorchScript's archives have, and no other.
@@ -29,7 +29,7 @@ _TAR: Final = (257, b"ustar")
 
 def read(
     f: File,
-    map_location: MapLocation,
+    map_location: MAP_LOCATION,
     pickle_module: ModuleType | None,
     weights_only: bool | None,
     mapped: bool,

@@ -258,7 +258,7 @@ def test_collate() -> None:
 
 
 def test_collate_functions_of_types(m: ModuleType = tengen) -> None:
-    from tengen.utils.data.collate import collate, default_collate_fn_map
+    from tengen.utils.data._utils.collate import collate, default_collate_fn_map
 
     def joined(batch: Any, *, collate_fn_map: Any = None) -> str:
         return "+".join(batch)

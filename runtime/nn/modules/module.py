@@ -31,7 +31,7 @@ from .global_hooks import (
     register_module_parameter_registration_hook,
 )
 from .members import ModuleMembers
-from .state import EXTRA_STATE_KEY_SUFFIX, ModuleState
+from .state import EXTRA_STATE_KEY_SUFFIX, ModuleState, _IncompatibleKeys as _IncompatibleKeys
 
 __all__ = [
     "Module",

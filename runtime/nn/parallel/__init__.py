@@ -9,21 +9,22 @@ from . import comm as comm, scatter_gather as scatter_gather
 from .scatter_gather import gather as gather, scatter as scatter
 
 if TYPE_CHECKING:
-    from .data_parallel import (
-        DataParallel as DataParallel,
-        DistributedDataParallel as DistributedDataParallel,
-        data_parallel as data_parallel,
-    )
+    from .data_parallel import DataParallel as DataParallel, data_parallel as data_parallel
+    from .distributed import DistributedDataParallel as DistributedDataParallel
 
-_LAZY = ("DataParallel", "DistributedDataParallel", "data_parallel")
+_LAZY = {
+    "DataParallel": "data_parallel",
+    "DistributedDataParallel": "distributed",
+    "data_parallel": "data_parallel",
+}
 
 __all__ = [*_LAZY, "comm", "gather", "scatter", "scatter_gather"]
 
 
 def __getattr__(name: str) -> Any:
-    """What data_parallel.py has, when it is asked for: the function takes the place of the module."""
+    """Its module has it, when it is asked for: a function takes the place of a module of its name."""
     if name in _LAZY:
-        module = import_module(f"{__name__}.data_parallel")
+        module = import_module(f"{__name__}.{_LAZY[name]}")
         globals().update({n: getattr(module, n) for n in module.__all__})
         return globals()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -13,7 +13,7 @@ from .scatter_gather import Place, device_of, gather, scatter
 
 Devices = Sequence[Place]
 
-__all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]
+__all__ = ["DataParallel", "data_parallel"]
 
 
 def __dir__() -> list[str]:
@@ -67,16 +67,6 @@ def data_parallel(
         raise RuntimeError("data_parallel(): no available devices were found")
     output = devices[0] if output_device is None else device_of(output_device)
     return _run(module, given, module_kwargs or {}, devices, output, dim)
-
-
-class DistributedDataParallel(Module):
-    """Training by several processes, which is not available here: RuntimeError when it is made.
-
-    The class is there for programs that ask whether a module is one.
-    """
-
-    def __init__(self, module: Module, *args: Any, **kwargs: Any) -> None:
-        import_module("tengen.distributed").init_process_group()
 
 
 def _devices(given: Devices | None) -> list[Device]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .collate import default_collate, default_convert
+from ._utils.collate import default_collate, default_convert
 from .combined import ChainDataset, ConcatDataset, StackDataset, Subset, random_split
 from .dataloader import DataLoader
 from .dataset import Dataset, IterableDataset, TensorDataset

@@ -12,12 +12,12 @@ from typing import Any, Generic, TypeVar
 
 from ...core.user_stack import program_stacklevel
 from ...random import Generator
-from .collate import default_collate, default_convert
+from ._utils.collate import default_collate, default_convert
 from .dataset import IterableDataset
-from .fetch import make_fetch
+from .iteration import _BaseDataLoaderIter, _SingleProcessDataLoaderIter
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, random_seed
 from .worker import get_worker_info as get_worker_info
-from .worker_pool import WorkerIterator
+from .worker_pool import _MultiProcessingDataLoaderIter
 
 __all__ = ["DataLoader"]
 
@@ -27,6 +27,8 @@ def __dir__() -> list[str]:
 
 
 T_co = TypeVar("T_co", covariant=True)
+_collate_fn_t = Callable[[list[Any]], Any]
+_worker_init_fn_t = Callable[[int], None]
 #: What cannot be changed once the loader is made.
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 
@@ -62,7 +64,7 @@ class DataLoader(Generic[T_co]):
         sampler: Sampler[Any] | Iterable[Any] | None = None,
         batch_sampler: Sampler[list[Any]] | Iterable[list[Any]] | None = None,
         num_workers: int = 0,
-        collate_fn: Callable[[Any], Any] | None = None,
+        collate_fn: _collate_fn_t | None = None,
         pin_memory: bool = False,
         drop_last: bool = False,
         timeout: float = 0,
@@ -102,7 +104,7 @@ class DataLoader(Generic[T_co]):
         self.sampler = sampler
         self.batch_sampler = batch_sampler
         self.collate_fn = collate_fn or (default_collate if self._auto_collation else default_convert)
-        self._workers: WorkerIterator | None = None
+        self._workers: _MultiProcessingDataLoaderIter | None = None
         self._made = True
 
     def _default_sampler(self, shuffle: bool) -> Any:
@@ -140,7 +142,7 @@ class DataLoader(Generic[T_co]):
             raise ValueError(f"{name} attribute should not be set after {type(self).__name__} is initialized")
         super().__setattr__(name, value)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> _BaseDataLoaderIter:
         if self.pin_memory:
             warnings.warn(
                 "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory "
@@ -150,35 +152,14 @@ class DataLoader(Generic[T_co]):
             )
         if self._workers is not None and self._workers.alive:
             self._workers.restart()
-            return self._counted(self._workers)
+            return self._workers
         seed = random_seed(self.generator)
         if self.num_workers == 0:
-            return self._counted(_InProcess(self))
-        workers = WorkerIterator(self, seed)
+            return _SingleProcessDataLoaderIter(self)
+        workers = _MultiProcessingDataLoaderIter(self, seed)
         if self.persistent_workers:
             self._workers = workers
-        return self._counted(workers)
-
-    def _counted(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """The batches; warns where an iterable dataset gives more than its length promised."""
-        if not self._iterable or not hasattr(self.dataset, "__len__"):
-            return batches
-        return self._warning(batches, len(self))
-
-    def _warning(self, batches: Iterator[Any], promised: int) -> Iterator[Any]:
-        for count, batch in enumerate(batches, 1):
-            if count > promised:
-                text = (
-                    f"Length of IterableDataset {self.dataset} was reported to be {promised} (when accessing "
-                    f"len(dataloader)), but {count} samples have been fetched. "
-                )
-                if self.num_workers:
-                    text += (
-                        "For multiprocessing data-loading, this could be caused by not properly configuring "
-                        "the IterableDataset replica at each worker."
-                    )
-                warnings.warn(text, UserWarning, stacklevel=program_stacklevel())
-            yield batch
+        return workers
 
     def __len__(self) -> int:
         if not self._iterable:
@@ -187,19 +168,6 @@ class DataLoader(Generic[T_co]):
         if self.batch_size is None:
             return count
         return count // self.batch_size if self.drop_last else math.ceil(count / self.batch_size)
-
-
-class _InProcess(Iterator[Any]):
-    """The batches of one epoch, made in this process; after an error the next ones come all the same."""
-
-    def __init__(self, loader: DataLoader[Any]) -> None:
-        self._fetch = make_fetch(
-            loader.dataset, loader._iterable, loader._auto_collation, loader.collate_fn, loader.drop_last
-        )
-        self._indices = iter(loader._index_sampler)
-
-    def __next__(self) -> Any:
-        return self._fetch(next(self._indices))
 
 
 class _Endless(Sampler[None]):

@@ -11,10 +11,10 @@ import os
 import pickle
 import traceback
 import weakref
-from collections.abc import Iterator
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from .iteration import _BaseDataLoaderIter
 from .worker import Exhausted, Failure, WorkerSettings, run_worker
 
 if TYPE_CHECKING:
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 PATIENCE = 5.0
 
 
-class WorkerIterator(Iterator[Any]):
+class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     """The batches of one epoch, made by workers; of several, where these live on."""
 
     def __init__(self, loader: DataLoader[Any], seed: int) -> None:
-        self.loader = loader
+        super().__init__(loader)
         self.alive = True
         self.processes: list[Any] = []
         self.connections: list[Connection] = []
@@ -71,6 +71,7 @@ class WorkerIterator(Iterator[Any]):
 
     def _begin(self) -> None:
         loader = self.loader
+        self._num_yielded = 0
         self.indices = iter(loader._index_sampler)
         #: What was asked of each worker and has not come, and which workers have no more to give.
         self.asked: list[set[int]] = [set() for _ in self.processes]
@@ -110,7 +111,7 @@ class WorkerIterator(Iterator[Any]):
         except (BrokenPipeError, ConnectionResetError):
             self._died()
 
-    def __next__(self) -> Any:
+    def _next_data(self) -> Any:
         if not self.alive:
             raise StopIteration
         while self.tasks:

@@ -10,9 +10,9 @@ import numpy as np
 
 from tengen.generated.functions import stack
 
-from ...core.scalar_type import float64
-from ...tensors.creation import as_tensor, tensor as make_tensor
-from ...tensors.tensor import Tensor
+from ....core.scalar_type import float64
+from ....tensors.creation import as_tensor, tensor as make_tensor
+from ....tensors.tensor import Tensor
 
 __all__ = ["collate", "default_collate", "default_collate_fn_map", "default_convert"]
 
@@ -96,40 +96,40 @@ def _rebuilt(data: Any, found: Any) -> Any:
         return found
 
 
-def _collate_tensors(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Tensor:
+def collate_tensor_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Tensor:
     made: Tensor = stack(list(batch), 0)
     return made
 
 
-def _collate_arrays(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
+def collate_numpy_array_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
     if batch[0].dtype.char in _NO_NUMBERS:
         raise TypeError(ERROR.format(batch[0].dtype))
     return collate([as_tensor(b) for b in batch], collate_fn_map=collate_fn_map)
 
 
-def _collate_scalars(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Tensor:
+def collate_numpy_scalar_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Tensor:
     return as_tensor(np.array(batch))
 
 
-def _collate_floats(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Tensor:
+def collate_float_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Tensor:
     return make_tensor(batch, dtype=float64)
 
 
-def _collate_ints(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Tensor:
+def collate_int_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Tensor:
     return make_tensor(batch)
 
 
-def _collate_strings(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
+def collate_str_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
     return batch
 
 
 #: The functions of ``default_collate``.
 default_collate_fn_map: CollateMap = {
-    Tensor: _collate_tensors,
-    np.ndarray: _collate_arrays,
-    (np.bool_, np.number, np.object_): _collate_scalars,
-    float: _collate_floats,
-    int: _collate_ints,
-    str: _collate_strings,
-    bytes: _collate_strings,
+    Tensor: collate_tensor_fn,
+    np.ndarray: collate_numpy_array_fn,
+    (np.bool_, np.number, np.object_): collate_numpy_scalar_fn,
+    float: collate_float_fn,
+    int: collate_int_fn,
+    str: collate_str_fn,
+    bytes: collate_str_fn,
 }
