@@ -7,10 +7,16 @@ declares, with their overloads: ``tengen.ops.aten.add.Tensor``.
 from __future__ import annotations
 
 from types import ModuleType
+from typing import NoReturn
 
 from .library import loaded, namespaces
 
 __all__: list[str] = []
+
+
+def load_library(path: str) -> NoReturn:
+    """OSError: operators in C++, which call PyTorch's library, cannot be loaded."""
+    raise OSError(f"ops.load_library({str(path)!r}): tengen loads no operators that are written for libtorch")
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -14,13 +14,15 @@ import importlib.machinery
 import importlib.metadata
 import importlib.util
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from email.message import EmailMessage
 from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any
 
+from .core.missing_name import PAGE
 from .core.package_name import package
+from .torch_homes import Names
 from .torch_private import INSTEAD, MODULES, NAMES, REFUSED, Refused, TorchVersion, refusal
 from .version import torch_version
 
@@ -45,8 +47,25 @@ def _absent(name: str) -> str:
     """What to say of a name of PyTorch's that is not here."""
     parts = name.split(".")
     known = (INSTEAD.get(".".join(parts[:count])) for count in range(len(parts), 0, -1))
-    instead = next((text for text in known if text), "docs/coming-from-pytorch.md lists what there is")
+    instead = next((text for text in known if text), f"see {PAGE}")
     return f"tengen, which stands in for torch, has no {_NAME}.{name}: {instead}"
+
+
+def _explain(module: ModuleType) -> Callable[[str], Any]:
+    """``__getattr__`` of a module of tengen meanwhile: its own, and its error names PyTorch's module."""
+    own = module.__dict__.get("__getattr__")
+    _, _, place = module.__name__.partition(".")
+
+    def find(name: str) -> Any:
+        try:
+            if own is not None:
+                return own(name)
+        except AttributeError:
+            if name.startswith("__"):
+                raise
+        raise AttributeError(_absent(f"{place}.{name}"), name=name, obj=module) from None
+
+    return find
 
 
 class _Front(ModuleType):
@@ -186,6 +205,8 @@ class as_torch:
 
             sys.meta_path.insert(0, _finder)
             package.name = _NAME
+            self._names = Names(_explain)
+            self._names.begin()
             handler: Any = Tensor.__tengen_function__
             Tensor.__torch_function__ = classmethod(handler.__func__)
             importlib.invalidate_caches()
@@ -198,6 +219,7 @@ class as_torch:
             self._made = False
             sys.meta_path.remove(_finder)
             package.name = "tengen"
+            self._names.end()
             del Tensor.__torch_function__
             for name in [n for n in sys.modules if n == _NAME or n.startswith(f"{_NAME}.")]:
                 del sys.modules[name]

@@ -86,12 +86,15 @@ def _core() -> dict[str, Any]:
         *("_jit_set_bailout_depth", "_set_graph_executor_optimize", "_debug_set_autodiff_subgraph_inlining"),
         *("_log_api_usage_once", "_get_tracing_state"),
     )
+    keys = ("DispatchKey", "DispatchKeySet", "_ExcludeDispatchKeyGuard", "_IncludeDispatchKeyGuard")
     return {
         **dict.fromkeys(switches, _nothing),
+        **{name: absent("torch._C", name, "tengen finds kernels by types, not by keys") for name in keys},
         "Generator": tengen.Generator,
         "Size": tengen.Size,
         "TensorBase": tengen.Tensor,
         "_TensorBase": tengen.Tensor,
+        "_TensorMeta": type(tengen.Tensor),
         "device": tengen.device,
         "dtype": tengen.dtype,
         "layout": tengen.layout,
@@ -113,6 +116,32 @@ def _core() -> dict[str, Any]:
         "has_mkldnn": False,
         "has_openmp": False,
         "has_lapack": True,
+    }
+
+
+def _core_functorch() -> dict[str, Any]:
+    """``torch._C._functorch``: what tells tensors of ``vmap`` from others."""
+    batched = import_module("tengen.func.batched")
+
+    def is_batchedtensor(tensor: Any) -> bool:
+        return isinstance(tensor, batched.BatchedTensor)
+
+    def get_unwrapped(tensor: Any) -> Any:
+        if not is_batchedtensor(tensor):
+            raise RuntimeError("get_unwrapped: the tensor is no wrapper of a transform")
+        return batched.debug_unwrap(tensor, recurse=False)
+
+    def maybe_get_bdim(tensor: Any) -> int:
+        return tensor._bdim if is_batchedtensor(tensor) else -1
+
+    def maybe_get_level(tensor: Any) -> int:
+        return tensor._layer.level if is_batchedtensor(tensor) else -1
+
+    return {
+        "get_unwrapped": get_unwrapped,
+        "is_batchedtensor": is_batchedtensor,
+        "maybe_get_bdim": maybe_get_bdim,
+        "maybe_get_level": maybe_get_level,
     }
 
 
@@ -157,7 +186,7 @@ def _jit_internal() -> dict[str, Any]:
         **{name: getattr(typing, name) for name in names},
         **{name: getattr(jit, name) for name in ("Future", "export", "ignore", "is_scripting", "unused")},
         "_copy_to_script_wrapper": _same,
-        "_overload": _same,
+        "_overload": jit._overload,
         "_overload_method": _same,
         "boolean_dispatch": _boolean_dispatch,
         **{f"BroadcastingList{n}": typing.List for n in range(1, 7)},  # noqa: UP006  it is subscripted
@@ -320,6 +349,7 @@ def refusal(fullname: str) -> str | None:
 #: By PyTorch's name: a module of tengen, or what gives the names in one that is made.
 MODULES: Final[dict[str, str | Callable[[], dict[str, Any]]]] = {
     "torch._C": _core,
+    "torch._C._functorch": _core_functorch,
     "torch._C._nn": _core_nn,
     "torch._VF": "tengen.generated.functions",
     "torch._dynamo": _dynamo,

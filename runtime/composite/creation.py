@@ -289,3 +289,8 @@ def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tens
             diagonal = diagonal.diagonal(0, 0, -1)
         diagonal.fill_(fill_value)
     return self
+
+
+def pin_memory(self: Tensor, device: Device | None) -> Tensor:
+    pinned: Tensor = self.pin_memory(device)
+    return pinned

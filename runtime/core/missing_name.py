@@ -21,6 +21,8 @@ LACKING = frozenset(
         "torch_version",
     }
 )
+#: Where it is told what there is in place of what is missing.
+PAGE = "'Coming from PyTorch' in tengen's documentation"
 #: How alike names are of which one was probably meant, as difflib measures it.
 _ALIKE = 0.75
 
@@ -38,7 +40,7 @@ class MissingName(AttributeError):
 
     def __str__(self) -> str:
         if self.name in LACKING:
-            return f"{self.args[0]}: tengen lacks this module of PyTorch's, see docs/differences.md"
+            return f"{self.args[0]}: tengen lacks this module of PyTorch's, see {PAGE}"
         from difflib import get_close_matches
 
         close = get_close_matches(str(self.name), sorted(self.names()), 1, _ALIKE)

@@ -8,6 +8,7 @@ from .script import (
     RecursiveScriptModule as RecursiveScriptModule,
     ScriptFunction as ScriptFunction,
     ScriptModule as ScriptModule,
+    _overload as _overload,
     annotate as annotate,
     enable_onednn_fusion as enable_onednn_fusion,
     export as export,

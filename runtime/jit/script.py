@@ -209,3 +209,8 @@ def enable_onednn_fusion(enabled: bool) -> None:
 def onednn_fusion_enabled() -> bool:
     """False: there is no such thing here."""
     return False
+
+
+def _overload(func: Any) -> Any:
+    """The function: a signature for TorchScript, of which Python runs the last."""
+    return func

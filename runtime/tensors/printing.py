@@ -18,6 +18,7 @@ from ..core.device import default_device
 from ..core.function_dispatch import NOTHING, at_level
 from ..core.interception import active
 from ..core.memory_format import strided
+from ..core.package_name import package
 from ..core.scalar_type import bool_, default, default_complex, int64
 from ..core.tensor_base import TensorBase
 from ..native.cpu import cast
@@ -207,7 +208,8 @@ def tensor_str(tensor: Any) -> str:
     if tensor.is_nested:
         return _nested_str(tensor)
     cls = type(tensor)
-    prefix = "tensor(" if cls.__module__.partition(".")[0] == "tengen" else f"{cls.__name__}("
+    own = cls.__module__.partition(".")[0] in ("tengen", package.name)
+    prefix = "tensor(" if own else f"{cls.__name__}("
     contents, suffixes = _contents(tensor, len(prefix))
     suffixes += _gradient(tensor) + _tangent(tensor)
     return _joined(prefix + contents, suffixes, len(prefix), tensor.is_sparse)

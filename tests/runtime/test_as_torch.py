@@ -82,7 +82,7 @@ def test_a_module_and_its_neighbours(tmp_path: Path) -> None:
     main = "import sys\nfrom .other import Linear\nprint(Linear.__module__, sys.argv[1:])\n"
     (package / "__main__.py").write_text(main)
     said = run("-m", "tengen.as_torch", "-m", "written", "x", folder=tmp_path)
-    assert said == "tengen.nn.modules.linear ['x']\n"
+    assert said == "torch.nn.modules.linear ['x']\n"
 
 
 def test_in_code_until_it_is_undone() -> None:
@@ -233,3 +233,102 @@ for call in (torch.cuda.CUDAGraph, lambda: torch.cuda.graph(None), lambda: torch
         print(error)
 """
     assert len(run("-c", code).splitlines()) == 3
+
+
+def test_a_missing_name_is_pytorchs_in_every_module() -> None:
+    code = """
+import tengen
+with tengen.as_torch():
+    import torch.nn.modules.module as module, torch.nn.functional as F, torch.utils
+    for place, name in ((module, "NoSuch"), (F, "no_such"), (torch.utils, "no_such"), (torch, "no_such")):
+        assert not hasattr(place, name)
+        try:
+            getattr(place, name)
+        except AttributeError as error:
+            assert "'Coming from PyTorch' in tengen's documentation" in str(error) and error.name == name
+            print(str(error).partition(":")[0])
+    assert not hasattr(F, "__path__")
+assert "__getattr__" not in vars(module)
+"""
+    said = run("-c", code).splitlines()
+    there = "tengen, which stands in for torch, has no torch."
+    names = ("nn.modules.module.NoSuch", "nn.functional.no_such", "utils.no_such", "no_such")
+    assert said == [there + name for name in names]
+
+
+DEFINING = """
+import torch.distributed as dist
+from torch.distributed.elastic.multiprocessing.errors import record
+
+KEYS = dist.Backend("gloo") | dist.Backend.register("x")
+
+class Kept:
+    options = dist.ReduceOptions(wait=True)
+    held: dist.Work[int] = None
+
+@record
+def main():
+    return 1
+
+@dist.rpc.functions.async_execution(timeout=3)
+class Remote:
+    pass
+"""
+
+
+def test_what_is_refused_at_class_level_or_as_a_decorator_stops_no_import(tmp_path: Path) -> None:
+    (tmp_path / "defining.py").write_text(DEFINING)
+    (tmp_path / "stated.py").write_text("import torch.distributed as dist\ndist.init_process_group()\n")
+    (tmp_path / "program.py").write_text("""
+import torch.distributed as dist
+import defining
+
+def call():
+    return dist.barrier(len)
+
+def stated():
+    import stated
+
+@dist.reduce_op
+def decorated():
+    return 1
+
+for used in (defining.main, defining.Remote, defining.Kept.options, call, stated, decorated):
+    try:
+        used()
+    except RuntimeError as error:
+        print("is not available: tengen computes in one process" in str(error))
+try:
+    list(dist.Work)
+except TypeError:
+    print(True)
+""")
+    assert run("-m", "tengen.as_torch", tmp_path / "program.py").split() == ["True"] * 7
+
+
+def test_classes_and_functions_say_where_pytorch_has_them() -> None:
+    code = """
+import io, pickle, tengen
+with tengen.as_torch():
+    import torch
+    from torch.optim.lr_scheduler import StepLR
+    places = [c.__module__ for c in (torch.Tensor, torch.nn.Conv2d, torch.nn.GRUCell, StepLR, torch.device)]
+    print(*places, torch.nn.utils.parameters_to_vector.__module__)
+    model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
+    written, file = pickle.dumps(model), io.BytesIO()
+    assert b"torch.nn.modules.container" in written and b"tengen.nn.modules.linear" not in written
+    assert torch.equal(pickle.loads(written)[0].weight, model[0].weight)
+    assert str(torch.nn.Parameter(torch.ones(1))).endswith("tensor([1.], requires_grad=True)")
+    torch.save(model, file)
+    tensor = pickle.dumps(torch.ones(2))
+file.seek(0)
+assert type(tengen.load(file, weights_only=False)) is tengen.nn.Sequential
+assert pickle.loads(tensor).tolist() == [1, 1]
+print(tengen.Tensor.__module__, tengen.nn.Conv2d.__module__)
+"""
+    first, after = run("-c", code).splitlines()
+    assert first.split() == [
+        *("torch", "torch.nn.modules.conv", "torch.nn.modules.rnn", "torch.optim.lr_scheduler", "torch"),
+        "torch.nn.utils.convert_parameters",
+    ]
+    assert after.split() == ["tengen", "tengen.nn.modules.conv_nd"]

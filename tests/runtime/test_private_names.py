@@ -119,3 +119,29 @@ def test_what_module_to_is_asked_for() -> None:
 
 def test_where_storages_go_has_a_type() -> None:
     assert isinstance("cpu", MAP_LOCATION.__args__[2])  # type: ignore[union-attr]
+
+
+def test_what_tells_tensors_of_vmap_from_others() -> None:
+    content = MODULES["torch._C._functorch"]
+    assert callable(content)
+    names = content()
+    x = tengen.ones(2, 3, 4)
+    seen: list[Any] = []
+
+    def look(t: tengen.Tensor) -> tengen.Tensor:
+        seen.append([names[f](t) for f in ("maybe_get_bdim", "maybe_get_level", "is_batchedtensor")])
+        seen.append(tuple(names["get_unwrapped"](t).shape))
+        return t
+
+    tengen.vmap(tengen.vmap(look, 1), 1)(x)
+    assert seen == [[1, 2, True], (2, 4)]
+    assert [names[f](x) for f in ("maybe_get_bdim", "maybe_get_level", "is_batchedtensor")] == [-1, -1, False]
+    with pytest.raises(RuntimeError, match="no wrapper"):
+        names["get_unwrapped"](x)
+
+
+def test_operators_in_cpp_are_not_loaded_and_memory_is_not_pinned() -> None:
+    with pytest.raises(OSError, match=r"ops\.load_library.*lib\.so.*libtorch"):
+        tengen.ops.load_library("lib.so")
+    with pytest.raises(RuntimeError, match="Cannot access accelerator device"):
+        tengen.ops.aten._pin_memory.default(tengen.ones(1))

@@ -1,0 +1,141 @@
+"""``__module__`` under ``as_torch`` says where PyTorch has it: libraries dispatch on it, pickles name it."""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import sys
+from collections.abc import Callable, Sequence
+from types import FunctionType, ModuleType
+from typing import Any, Final
+
+from . import _SUBMODULES
+
+#: Modules whose classes PyTorch has in another one.
+HOMES: Final = {
+    "autograd.inference_mode": "autograd.grad_mode",
+    "autograd.hooks": "utils.hooks",
+    "autograd.node": "autograd.graph",
+    "autograd.python_function": "autograd.function",
+    "autograd.saved_variable_hooks": "autograd.graph",
+    "cpu.amp": "cpu.amp.autocast_mode",
+    "masked": "masked.maskedtensor.core",
+    "nn.modules.attention": "nn.modules.activation",
+    "nn.modules.conv_nd": "nn.modules.conv",
+    "nn.modules.lazy_conv": "nn.modules.conv",
+    "nn.modules.norm_base": "nn.modules.batchnorm",
+    "nn.modules.parameter_container": "nn.modules.container",
+    "nn.modules.prelu": "nn.modules.activation",
+    "nn.modules.rnn_base": "nn.modules.rnn",
+    "nn.modules.rnn_cells": "nn.modules.rnn",
+    "nn.modules.state": "nn.modules.module",
+    "nn.modules.transformer_layers": "nn.modules.transformer",
+    "optim.lr_scheduler.combined": "optim.lr_scheduler",
+    "optim.lr_scheduler.cosine": "optim.lr_scheduler",
+    "optim.lr_scheduler.cyclic": "optim.lr_scheduler",
+    "optim.lr_scheduler.decay": "optim.lr_scheduler",
+    "optim.lr_scheduler.lambdas": "optim.lr_scheduler",
+    "optim.lr_scheduler.one_cycle": "optim.lr_scheduler",
+    "optim.lr_scheduler.plateau": "optim.lr_scheduler",
+    "optim.lr_scheduler.scheduler": "optim.lr_scheduler",
+    "optim.swa_utils.model": "optim.swa_utils",
+    "optim.swa_utils.schedule": "optim.swa_utils",
+    "utils.data.combined": "utils.data.dataset",
+    "utils.data.iteration": "utils.data.dataloader",
+    "utils.data.worker_pool": "utils.data.dataloader",
+    "utils.selective_checkpoint": "utils.checkpoint",
+}
+_HERE: Final = "tengen"
+
+
+def home(module: str) -> str | None:
+    """PyTorch's name of a module of tengen; None for those that it has not."""
+    first, _, rest = module.partition(".")
+    if first != _HERE or (rest and rest.partition(".")[0] not in _SUBMODULES):
+        return None
+    return "torch" if not rest else f"torch.{HOMES.get(rest, rest)}"
+
+
+class Names(importlib.abc.MetaPathFinder):
+    """Changes ``__module__``, also in modules that are imported later, and changes it back."""
+
+    def __init__(self, explain: Callable[[ModuleType], Callable[[str], Any]]) -> None:
+        self._former: list[tuple[Any, str]] = []
+        #: What gives a public module the function that is asked for names it has not.
+        self._explain = explain
+        self._explained: list[tuple[ModuleType, Any]] = []
+
+    def begin(self) -> None:
+        """Rename what there is, and what is to come."""
+        for name in [name for name in sys.modules if name.partition(".")[0] == _HERE]:
+            self.rename(sys.modules[name])
+        sys.meta_path.insert(0, self)
+
+    def end(self) -> None:
+        """All names as they were."""
+        sys.meta_path.remove(self)
+        for value, module in reversed(self._former):
+            _set(value, module)
+        for module, former in self._explained:
+            if former is None:
+                del module.__dict__["__getattr__"]
+            else:
+                module.__dict__["__getattr__"] = former
+        self._former.clear()
+        self._explained.clear()
+
+    def rename(self, module: ModuleType) -> None:
+        """Rename the classes that a module has, and the functions that it shows.
+
+        Those that it hides are how tengen's pickles begin, which are read without this, too.
+        """
+        shown = set(getattr(module, "__all__", ()))
+        for name, value in list(vars(module).items()):
+            is_class = isinstance(value, type) and value.__flags__ & _HEAP_TYPE
+            if is_class or (isinstance(value, FunctionType) and name in shown):
+                there = home(str(value.__module__))
+                if there is not None:
+                    self._former.append((value, value.__module__))
+                    _set(value, there)
+        if "." in module.__name__ and home(module.__name__) is not None:
+            self._explained.append((module, module.__dict__.get("__getattr__")))
+            module.__dict__["__getattr__"] = self._explain(module)
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if not fullname.startswith(f"{_HERE}."):
+            return None
+        for finder in sys.meta_path:
+            found = None if finder is self else finder.find_spec(fullname, path, target)
+            if found is not None:
+                if found.loader is not None:
+                    found.loader = _Renaming(found.loader, self)
+                return found
+        return None
+
+
+def _set(value: Any, module: str) -> None:
+    base: Any = type if isinstance(value, type) else FunctionType
+    base.__setattr__(value, "__module__", module)
+
+
+#: Of ``type.__flags__``: a class that was made by a program and can be changed.
+_HEAP_TYPE: Final = 1 << 9
+
+
+class _Renaming(importlib.abc.Loader):
+    """A loader whose modules' classes are renamed when they are there."""
+
+    def __init__(self, loader: Any, names: Names) -> None:
+        self.loader, self.names = loader, names
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
+        made: ModuleType | None = self.loader.create_module(spec)
+        return made
+
+    def exec_module(self, module: ModuleType) -> None:
+        if module.__spec__ is not None:
+            module.__spec__.loader = module.__loader__ = self.loader
+        self.loader.exec_module(module)
+        self.names.rename(module)
