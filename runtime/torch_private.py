@@ -378,6 +378,7 @@ MODULES: Final[dict[str, str | Callable[[], dict[str, Any]]]] = {
 NAMES: Final[dict[str, Any]] = {
     "_assert": _assert,
     "_is_functional_tensor": lambda t: False,
+    "PyTorchFileReader": absent("torch", "PyTorchFileReader", "`torch.load` reads files, mapped if asked to"),
     "has_cuda": False,
     "has_cudnn": False,
     "has_lapack": True,
