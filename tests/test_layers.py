@@ -362,10 +362,11 @@ def test_imports_inside_the_runtime_are_relative() -> None:
 
 
 #: What begins with an underscore in PyTorch, where several modules use it.
-PRIVATE_THERE = {"_ExperimentalConfig", "_broadcast_to_and_flatten"} | {
-    *("_DependentProperty", "_InverseTransform", "_batch_lowrank_logdet", "_batch_mahalanobis"),
-    *("_batch_mv", "_standard_normal", "_sum_rightmost"),
-}
+PRIVATE_THERE = frozenset(
+    "_BaseDataLoaderIter _DependentProperty _ExperimentalConfig _IncompatibleKeys _InverseTransform"
+    " _MultiProcessingDataLoaderIter _SingleProcessDataLoaderIter _batch_lowrank_logdet _batch_mahalanobis"
+    " _batch_mv _broadcast_to_and_flatten _overload _standard_normal _sum_rightmost".split()
+)
 
 
 def private_names(path: Path, parsed: ast.Module) -> Iterator[tuple[int, str]]:
@@ -552,6 +553,7 @@ EXCUSED = (
     "runtime/cuda/",
     "runtime/dispatch/autocast",
     "runtime/nn/utils/init.py",
+    "runtime/utils/_foreach_utils.py",
 )
 
 
