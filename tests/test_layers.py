@@ -21,6 +21,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from private_names import PRIVATE_THERE
 
 from tengen.codegen.derive.derived import derive
 from tengen.codegen.emit.files import Renderer
@@ -345,10 +346,7 @@ def test_rings_are_found() -> None:
 
 
 def test_imports_inside_the_runtime_are_relative() -> None:
-    """So that editors find their way though the folder is not named as the package.
-
-    The exceptions are what uses tengen as a program does.
-    """
+    """So that editors find their way in the folder. What uses tengen as programs do need not."""
     found = [
         f"{path.relative_to(PROJECT)}:{node.lineno}"
         for path in modules("runtime")
@@ -359,14 +357,6 @@ def test_imports_inside_the_runtime_are_relative() -> None:
         and not below(node.module or "", ("tengen.generated", "tengen.codegen"))
     ]
     assert not found
-
-
-#: What begins with an underscore in PyTorch, where several modules use it.
-PRIVATE_THERE = frozenset(
-    "_BaseDataLoaderIter _DependentProperty _ExperimentalConfig _IncompatibleKeys _InverseTransform"
-    " _MultiProcessingDataLoaderIter _SingleProcessDataLoaderIter _batch_lowrank_logdet _batch_mahalanobis"
-    " _batch_mv _broadcast_to_and_flatten _overload _standard_normal _sum_rightmost".split()
-)
 
 
 def private_names(path: Path, parsed: ast.Module) -> Iterator[tuple[int, str]]:

@@ -11,13 +11,12 @@ from ..tensors.tensor import Tensor
 from . import constraints
 from .distribution import Distribution
 from .log_gamma import log_binomial
-from .parameters import BinaryParameters, Parameter, check_one_of, expanded
-from .utils import broadcast_all
+from .parameters import CountedParameters, Parameter
 
 __all__ = ["Binomial"]
 
 
-class Binomial(BinaryParameters, Distribution):
+class Binomial(CountedParameters, Distribution):
     """How many of ``total_count`` trials succeed, each with the probability ``probs``.
 
     ``logits`` are its log odds, in its place. Samples have the dtype of the parameter. ValueError unless one
@@ -38,15 +37,11 @@ class Binomial(BinaryParameters, Distribution):
         logits: Parameter | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        check_one_of(probs, logits)
-        count, param = broadcast_all(total_count, logits if probs is None else probs)
-        self._set_odds(*((None, param) if probs is None else (param, None)))
-        self.total_count = count.type_as(param)
-        super().__init__(param.size(), validate_args=validate_args)
+        shape = self._set_counts(total_count, probs, logits)
+        super().__init__(shape, validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        names = ("total_count", "probs", "logits", "_param")
-        return expanded(self, Binomial, batch_shape, _instance, *names)
+        return self._with_batch_shape(Binomial, batch_shape, _instance)
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self) -> constraints.Constraint:

@@ -12,13 +12,13 @@ from . import constraints
 from .distribution import Distribution
 from .gamma import Gamma
 from .log_gamma import log_binomial
-from .parameters import BinaryParameters, Parameter, check_one_of, expanded
-from .utils import broadcast_all, lazy_property
+from .parameters import CountedParameters, Parameter
+from .utils import lazy_property
 
 __all__ = ["NegativeBinomial"]
 
 
-class NegativeBinomial(BinaryParameters, Distribution):
+class NegativeBinomial(CountedParameters, Distribution):
     """How many trials succeed, with the probability ``probs``, before ``total_count`` of them fail.
 
     ``logits`` are its log odds, in its place. ``total_count`` may be no integer. ValueError unless one of
@@ -39,15 +39,11 @@ class NegativeBinomial(BinaryParameters, Distribution):
         logits: Parameter | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        check_one_of(probs, logits)
-        count, param = broadcast_all(total_count, logits if probs is None else probs)
-        self._set_odds(*((None, param) if probs is None else (param, None)))
-        self.total_count = count.type_as(param)
-        super().__init__(param.size(), validate_args=validate_args)
+        shape = self._set_counts(total_count, probs, logits)
+        super().__init__(shape, validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        names = ("total_count", "probs", "logits", "_param")
-        return expanded(self, NegativeBinomial, batch_shape, _instance, *names)
+        return self._with_batch_shape(NegativeBinomial, batch_shape, _instance)
 
     @property
     def mean(self) -> Tensor:

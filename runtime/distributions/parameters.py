@@ -90,3 +90,18 @@ class BinaryParameters(Distribution):
     def _new(self, *args: Any, **kwargs: Any) -> Tensor:
         new: Tensor = self._param.new(*args, **kwargs)
         return new
+
+
+class CountedParameters(BinaryParameters):
+    """The same with ``total_count`` trials."""
+
+    def _set_counts(self, total_count: Parameter, probs: Parameter | None, logits: Parameter | None) -> Size:
+        """Keep both, broadcast, and return their shape. ValueError unless one of the last two is given."""
+        check_one_of(probs, logits)
+        count, param = broadcast_all(total_count, logits if probs is None else probs)
+        shape = self._set_odds(*((None, param) if probs is None else (param, None)))
+        self.total_count = count.type_as(param)
+        return shape
+
+    def _with_batch_shape(self, owner: type[Distribution], batch_shape: Any, instance: Any) -> Any:
+        return expanded(self, owner, batch_shape, instance, "total_count", "probs", "logits", "_param")
