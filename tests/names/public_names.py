@@ -54,6 +54,7 @@ PLACES = (
     "nested",
     "nn",
     "nn.attention",
+    "nn.attention.flex_attention",
     "nn.functional",
     "nn.init",
     "nn.modules",

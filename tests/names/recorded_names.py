@@ -81,6 +81,7 @@ MODULES = (
     "nested",
     "nn",
     "nn.attention",
+    "nn.attention.flex_attention",
     "nn.functional",
     "nn.grad",
     "nn.init",

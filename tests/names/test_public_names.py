@@ -34,7 +34,13 @@ LOOKED_AT_ELSEWHERE = {
     *("utils.cpp_extension", "utils.deterministic", "utils.tensorboard"),
     *("nn.utils.spectral_norm", "nn.utils.weight_norm"),
     *(f"distributions.{name}" for name in OF_ONE_CLASS),
-    *("nn.common_types", "nn.parallel.data_parallel", "nn.parallel.scatter_gather", "storage"),
+    *(
+        "nn.common_types",
+        "nn.parallel.data_parallel",
+        "nn.parallel.distributed",
+        "nn.parallel.scatter_gather",
+    ),
+    "storage",
 }
 
 

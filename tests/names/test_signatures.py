@@ -33,6 +33,7 @@ LOOSE = {
     "jit": "fork",
     "functional": """atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors
         cartesian_prod chain_matmul einsum meshgrid""",
+    "nn.attention.flex_attention": "and_masks or_masks",
     "nn.utils": "skip_init",
     "nn.utils.init": "skip_init",
     "overrides": "handle_tengen_function has_tengen_function_variadic",

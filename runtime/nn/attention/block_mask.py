@@ -22,7 +22,7 @@ DEFAULT_SIDE = 128
 
 
 def noop_mask(batch: Tensor, head: Tensor, token_q: Tensor, token_kv: Tensor) -> Tensor:
-    """The mask that lets everything be seen: a 0-d tensor of bool."""
+    """The mask that lets everything be seen: of four 0-d tensors one of dtype bool."""
     return batch.new_ones(size=(), dtype=dtype.registry["bool"])
 
 
@@ -37,9 +37,10 @@ def over_scores(function: Callable[..., Tensor], scores: bool) -> Callable[..., 
 def create_mask(
     mod_fn: Callable[..., Tensor], B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: Any = None
 ) -> Tensor:
-    """What a ``mask_mod`` (four arguments) lets be seen: (B, H, Q_LEN, KV_LEN) of bool; None is 1.
+    """What a ``mask_mod`` (four arguments) lets be seen: shape (B, H, Q_LEN, KV_LEN), dtype bool; None is 1.
 
-    Of a ``score_mod`` (five arguments): where it does not make -inf of a score of 0.
+    Of a ``score_mod`` (five arguments): where it does not make -inf of a score of 0. AssertionError of
+    functions that take other numbers of arguments.
     """
     sizes = (B or 1, H or 1, Q_LEN, KV_LEN)
     numbers = [arange(n, device=device) for n in sizes]
@@ -99,7 +100,8 @@ class BlockMask:
 
     ``kv_num_blocks`` (B, H, rows) and ``kv_indices`` (B, H, rows, columns) name the blocks in which
     something is masked, ``full_kv_num_blocks`` and ``full_kv_indices`` those in which nothing is (or None);
-    ``q_...`` the same for each block of keys. All are int32.
+    ``q_...`` the same for each block of keys. All are int32. RuntimeError where ``kv_indices`` has fewer than
+    two dimensions.
     """
 
     _TENSORS = (
