@@ -43,7 +43,12 @@ CASES: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "parameters", "method", "values", "exact"), CASES, ids=str)
+def shown(value):
+    """What stands for a value in the name of a test: of a function its name, not its place."""
+    return getattr(value, "__name__", str(value))
+
+
+@pytest.mark.parametrize(("name", "parameters", "method", "values", "exact"), CASES, ids=shown)
 def test_float32_is_right_to_its_digits(name, parameters, method, values, exact):
     given = tengen.tensor(values)
     d = getattr(tengen.distributions, name)(*(tengen.tensor(p) for p in parameters))
@@ -55,7 +60,7 @@ def test_float32_is_right_to_its_digits(name, parameters, method, values, exact)
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize(("name", "parameters", "method", "values", "exact"), CASES, ids=str)
+@pytest.mark.parametrize(("name", "parameters", "method", "values", "exact"), CASES, ids=shown)
 def test_no_error_is_larger_than_torchs(name, parameters, method, values, exact):
     torch = pytest.importorskip("torch")
     expected = exact(tengen.tensor(values).double().numpy())
