@@ -35,16 +35,18 @@ static int are_ints(PyObject *value, int many) {
     return !many || count != 1;
 }
 
-static int is_equal(PyObject *value, PyObject *other) {
-    if (value == other) return 1;
-    if (!PyLong_CheckExact(value) && !PyFloat_CheckExact(value) && !PyUnicode_CheckExact(value)) return 0;
-    return PyObject_RichCompareBool(value, other, Py_EQ);
-}
-
 /* An array, or that of a Tensor; NULL where there is none of NumPy's. */
 static PyArrayObject *array_of(PyObject *value) {
     PyObject *array = is_array(value) ? value : READ_TENSOR(value, array);
     return is_array(array) ? (PyArrayObject *)array : NULL;
+}
+
+/* Of an array Python asks whether all is equal, which is an error. */
+static int is_equal(PyObject *value, PyObject *other) {
+    if (value == other) return 1;
+    if (!PyLong_CheckExact(value) && !PyFloat_CheckExact(value) && !PyUnicode_CheckExact(value))
+        return array_of(value) == NULL ? 0 : -1;
+    return PyObject_RichCompareBool(value, other, Py_EQ);
 }
 
 static int is_small(PyObject *value) {

@@ -115,7 +115,13 @@ class device:
         _default.before, _default.chosen = before[:-1], before[-1]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (device, (self.type,) if self.index is None else (self.type, self.index))
+        # By a function: under as_torch the class has another module, and files are read without that, too.
+        return made, (self.type,) if self.index is None else (self.type, self.index)
+
+
+def made(kind: str, *index: int) -> device:
+    """The device of a kind, and of an index where it has one. RuntimeError of a kind that there is not."""
+    return device(kind, *index)
 
 
 def _accelerator(index: int) -> str:

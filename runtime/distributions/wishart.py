@@ -20,6 +20,7 @@ from tengen.generated.linalg_functions import slogdet
 
 from ..core.scalar_type import finfo
 from ..core.size import Size
+from ..core.user_stack import program_stacklevel
 from ..functional import broadcast_shapes
 from ..tensors.creation import tensor
 from ..tensors.tensor import Tensor
@@ -90,7 +91,7 @@ class Wishart(OfScaleTril, ExponentialFamily):
             warnings.warn(
                 "Low df values detected. "
                 "Singular samples are highly likely to occur for ndim - 1 < df < ndim.",
-                stacklevel=3,
+                stacklevel=program_stacklevel(),
             )
 
     def _set_chi2(self) -> None:
@@ -165,7 +166,7 @@ class Wishart(OfScaleTril, ExponentialFamily):
             if not singular.any():
                 break
             if not attempt:
-                warnings.warn("Singular sample detected.", stacklevel=2)
+                warnings.warn("Singular sample detected.", stacklevel=program_stacklevel())
             sample[singular] = self._bartlett_sampling(Size([int(singular.sum())] if sample_shape else []))
         return sample
 
