@@ -12,7 +12,7 @@ from ..nn.functional import binary_cross_entropy_with_logits, softplus
 from ..tensors.tensor import Tensor
 from . import constraints
 from .exp_family import ExponentialFamily
-from .parameters import BinaryParameters, Parameter, expanded
+from .parameters import BinaryParameters, Parameter, enumerated, expanded
 from .utils import broadcast_all
 
 __all__ = ["Bernoulli"]
@@ -69,8 +69,7 @@ class Bernoulli(BinaryParameters, ExponentialFamily):
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         values = arange(2, dtype=self._param.dtype, device=self._param.device)
-        values = values.view((-1,) + (1,) * len(self._batch_shape))
-        return values.expand((-1, *self._batch_shape)) if expand else values
+        return enumerated(self, values, expand)
 
     @property
     def _natural_params(self) -> tuple[Tensor]:

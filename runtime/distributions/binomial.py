@@ -9,14 +9,13 @@ from tengen.generated.functions import arange, binomial, exp, log_sigmoid
 from ..autograd.grad_mode import no_grad
 from ..tensors.tensor import Tensor
 from . import constraints
-from .distribution import Distribution
 from .log_gamma import log_binomial
-from .parameters import CountedParameters, Parameter
+from .parameters import CountedParameters, Parameter, enumerated
 
 __all__ = ["Binomial"]
 
 
-class Binomial(CountedParameters, Distribution):
+class Binomial(CountedParameters):
     """How many of ``total_count`` trials succeed, each with the probability ``probs``.
 
     ``logits`` are its log odds, in its place. Samples have the dtype of the parameter. ValueError unless one
@@ -85,5 +84,4 @@ class Binomial(CountedParameters, Distribution):
     def enumerate_support(self, expand: bool = True) -> Tensor:
         count = self._common_count("enumerate_support")
         values = arange(1 + count, dtype=self._param.dtype, device=self._param.device)
-        values = values.view((-1,) + (1,) * len(self._batch_shape))
-        return values.expand((-1, *self._batch_shape)) if expand else values
+        return enumerated(self, values, expand)

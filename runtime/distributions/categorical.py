@@ -14,7 +14,7 @@ from ..functional import broadcast_tensors
 from ..tensors.tensor import Tensor
 from . import constraints
 from .distribution import Distribution
-from .parameters import check_one_of, expanded
+from .parameters import check_one_of, enumerated, expanded
 from .utils import lazy_property, logits_to_probs, probs_to_logits
 
 __all__ = ["Categorical"]
@@ -107,8 +107,7 @@ class Categorical(Distribution):
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         values = arange(self._num_events, dtype=scalar_types.int64, device=self._param.device)
-        values = values.view((-1,) + (1,) * len(self._batch_shape))
-        return values.expand((-1, *self._batch_shape)) if expand else values
+        return enumerated(self, values, expand)
 
 
 def _check_vector(name: str, param: Tensor) -> None:

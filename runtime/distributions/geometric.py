@@ -11,14 +11,13 @@ from ..core.scalar_type import finfo
 from ..nn.functional import binary_cross_entropy_with_logits
 from ..tensors.tensor import Tensor
 from . import constraints
-from .distribution import Distribution
 from .parameters import BinaryParameters, Parameter, expanded
 from .utils import broadcast_all
 
 __all__ = ["Geometric"]
 
 
-class Geometric(BinaryParameters, Distribution):
+class Geometric(BinaryParameters):
     """How many trials fail before the first succeeds, each succeeding with the probability ``probs``.
 
     ``logits`` are its log odds, in its place. ValueError unless one of the two is given, and for a ``probs``

@@ -9,7 +9,6 @@ from tengen.generated.functions import exp, log, log_sigmoid, poisson, where
 from ..autograd.grad_mode import no_grad
 from ..tensors.tensor import Tensor
 from . import constraints
-from .distribution import Distribution
 from .gamma import Gamma
 from .log_gamma import log_binomial
 from .parameters import CountedParameters, Parameter
@@ -18,7 +17,7 @@ from .utils import lazy_property
 __all__ = ["NegativeBinomial"]
 
 
-class NegativeBinomial(CountedParameters, Distribution):
+class NegativeBinomial(CountedParameters):
     """How many trials succeed, with the probability ``probs``, before ``total_count`` of them fail.
 
     ``logits`` are its log odds, in its place. ``total_count`` may be no integer. ValueError unless one of

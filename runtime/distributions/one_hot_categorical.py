@@ -12,7 +12,7 @@ from ..tensors.tensor import Tensor
 from . import constraints
 from .categorical import Categorical
 from .distribution import Distribution
-from .parameters import expanded
+from .parameters import enumerated, expanded
 
 __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
@@ -101,8 +101,7 @@ class OneHotCategorical(OfCategorical):
     def enumerate_support(self, expand: bool = True) -> Tensor:
         count = self._event_shape[0]
         values = eye(count, dtype=self._param.dtype, device=self._param.device)
-        values = values.view((count, *(1,) * len(self._batch_shape), count))
-        return values.expand((count, *self._batch_shape, count)) if expand else values
+        return enumerated(self, values, expand)
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):

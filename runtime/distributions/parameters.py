@@ -48,6 +48,16 @@ def expanded(
     return new
 
 
+def enumerated(self: Distribution, values: Tensor, expand: bool) -> Tensor:
+    """All values of a support, (count, *event_shape), for each distribution of a batch.
+
+    With ``expand`` (count, *batch_shape, *event_shape), else with batch dimensions of size 1.
+    """
+    count, batch, event = values.shape[:1], self._batch_shape, self._event_shape
+    values = values.view((*count, *(1,) * len(batch), *event))
+    return values.expand((*count, *batch, *event)) if expand else values
+
+
 def check_one_of(probs: Any, logits: Any) -> None:
     """ValueError unless exactly one is given."""
     if (probs is None) == (logits is None):
@@ -62,10 +72,12 @@ class BinaryParameters(Distribution):
     def _set_odds(self, probs: Parameter | None, logits: Parameter | None) -> Size:
         """Keep the one that is given, and return its shape. ValueError unless exactly one is."""
         check_one_of(probs, logits)
-        name, given = ("logits", logits) if probs is None else ("probs", probs)
-        (value,) = broadcast_all(given)
-        self.__dict__[name] = self._param = value
-        return value.size()
+        (param,) = broadcast_all(logits if probs is None else probs)
+        return self._keep(param, probs is None)
+
+    def _keep(self, param: Tensor, by_logits: bool) -> Size:
+        self.__dict__["logits" if by_logits else "probs"] = self._param = param
+        return param.size()
 
     @property
     def _by_logits(self) -> bool:
@@ -99,9 +111,8 @@ class CountedParameters(BinaryParameters):
         """Keep both, broadcast, and return their shape. ValueError unless one of the last two is given."""
         check_one_of(probs, logits)
         count, param = broadcast_all(total_count, logits if probs is None else probs)
-        shape = self._set_odds(*((None, param) if probs is None else (param, None)))
         self.total_count = count.type_as(param)
-        return shape
+        return self._keep(param, probs is None)
 
     def _with_batch_shape(self, owner: type[Distribution], batch_shape: Any, instance: Any) -> Any:
         return expanded(self, owner, batch_shape, instance, "total_count", "probs", "logits", "_param")

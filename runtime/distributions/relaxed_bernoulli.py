@@ -8,7 +8,6 @@ from tengen.generated.functions import log, log1p, log_sigmoid, rand
 
 from ..tensors.tensor import Tensor
 from . import constraints
-from .distribution import Distribution
 from .parameters import BinaryParameters, Parameter, expanded
 from .transformed_distribution import TransformedDistribution
 from .transforms import SigmoidTransform
@@ -17,7 +16,7 @@ from .utils import broadcast_all, clamp_probs
 __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
 
 
-class LogitRelaxedBernoulli(BinaryParameters, Distribution):
+class LogitRelaxedBernoulli(BinaryParameters):
     """The log odds of a RelaxedBernoulli: a logistic variable, moved by ``logits``, over ``temperature``.
 
     ``probs`` may be given in place of ``logits``. ValueError unless one of the two is.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
-from .pytree import CONTAINERS, IsLeaf, TreeSpec, node_type, tree_flatten, tree_structure
+from .pytree import CONTAINERS, IsLeaf, TreeSpec, node_type, tree_structure
 
 
 @dataclass(frozen=True)
@@ -103,9 +103,9 @@ def tree_map_with_path(
     func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf | None = None
 ) -> Any:
     """The tree with ``func`` applied to the path of each leaf, the leaf, and what ``rests`` have there."""
-    leaves, spec = tree_flatten(tree, is_leaf)
-    paths = [path for path, _ in tree_leaves_with_path(tree, is_leaf)]
-    return spec.unflatten(list(map(func, paths, leaves, *[spec.flatten_up_to(r) for r in rests])))
+    found, spec = tree_flatten_with_path(tree, is_leaf)
+    others = [spec.flatten_up_to(rest) for rest in rests]
+    return spec.unflatten([func(*pair, *beside) for pair, *beside in zip(found, *others, strict=True)])
 
 
 def keystr(kp: KeyPath) -> str:

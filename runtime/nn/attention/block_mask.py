@@ -169,10 +169,7 @@ class BlockMask:
 
     def numel(self) -> int:
         """How many elements the whole mask has."""
-        count = 1
-        for size in self.shape:
-            count *= size
-        return count
+        return math.prod(self.shape)
 
     def sparsity(self) -> float:
         """Which part of the mask, in percent, no block covers; negative where blocks reach beyond its end."""
