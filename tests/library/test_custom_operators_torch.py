@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from library_programs import PROGRAMS as MORE_PROGRAMS, SAYS_ITS_OWN
+from near import Near
 from operator_programs import HEADER, PROGRAMS as OPERATOR_PROGRAMS
 
 import tengen
@@ -63,7 +64,7 @@ def described(value: Any) -> Any:
     if hasattr(value, "grad_fn"):
         # Of a product with a number torch's Node has another number.
         history = None if value.grad_fn is None else _node(value.grad_fn.name())
-        elements = np.round(value.detach().double().numpy(), 5).tolist()
+        elements = Near(value.detach().double().numpy(), 1e-5)
         return ("tensor", str(value.dtype).partition(".")[2], elements, value.requires_grad, history)
     if isinstance(value, dict):
         return {k: described(v) for k, v in value.items()}

@@ -50,7 +50,7 @@ def test_activation(name: str, args: Any, function: Any, dtype: Any) -> None:
     if name != "glu":
         # torch's vectorised gelu, silu and mish give NaN at infinity
         extremes = EXTREMES[~np.isinf(EXTREMES)] if name in ("gelu", "silu", "mish") else EXTREMES
-        if name == "hardtanh":  # its gradient at NaN depends on where in the array it stands
+        if name in ("elu", "hardtanh"):  # their gradients at NaN depend on where in the array it stands
             extremes = EXTREMES[~np.isnan(EXTREMES)]
         samples += [rand(dtype=dtype), rand(0, 3, dtype=dtype), extremes.astype(dtype)]
     for x in samples:

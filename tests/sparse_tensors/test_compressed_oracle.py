@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
+from near import Near
 from sparse_calls import outcome
 
 import tengen
@@ -183,14 +183,8 @@ def facts(found: Any) -> Any:
     if not hasattr(found, "layout"):
         return found
     layout = str(found.layout).rpartition(".")[2]
-    rounded = np.asarray(found.to_dense().tolist(), np.float64).round(4) + 0.0
-    values = str(rounded.tolist())  # in which nan is nan
-    described = [
-        layout,
-        tuple(found.shape),
-        str(found.dtype).rpartition(".")[2],
-        str(values),
-    ]  # in which nan is nan
+    values = Near(found.to_dense().tolist(), 1e-5)
+    described = [layout, tuple(found.shape), str(found.dtype).rpartition(".")[2], values]
     return described if layout == "strided" else [*described, found._nnz()]
 
 
