@@ -10,6 +10,7 @@ from typing import Any
 import dask
 import dask.array as da
 import numpy as np
+from dask.base import tokenize
 
 from ..dispatch.generic_methods import running_operator
 from .library import ArrayLibrary, Like, Namespace
@@ -27,6 +28,20 @@ class _Transforms:
         return transform
 
 
+#: How arrays are made of no others.
+_CREATION = [f"{name}{like}" for name in ("empty", "zeros", "ones", "full") for like in ("", "_like")]
+
+
+def _named(name: str) -> Callable[..., Any]:
+    """One of these functions. Left to itself Dask pickles it anew, a millisecond, to name what it makes."""
+    function = getattr(da, name)
+
+    def made(*arguments: Any, **options: Any) -> Any:
+        return function(*arguments, name=f"{name}-{tokenize(arguments, options)}", **options)
+
+    return made
+
+
 class DaskNamespace(Namespace):
     """``dask.array``, and what it lacks of the standard."""
 
@@ -35,6 +50,8 @@ class DaskNamespace(Namespace):
     def __init__(self) -> None:
         super().__init__(da)
         self.fft = _Transforms()
+        for name in _CREATION:
+            setattr(self, name, _named(name))
 
     def scalar(self, value: Any, dtype: Any) -> Any:
         return np.asarray(value, dtype)  # an array of Dask's would be a task
@@ -75,7 +92,7 @@ class DaskNamespace(Namespace):
             return array
         if not array.size:  # of which da.reshape's merging of chunks knows nothing
             sizes = np.empty(array.shape, np.bool_).reshape(shape).shape
-            return da.zeros(sizes, dtype=array.dtype)
+            return self.zeros(sizes, dtype=array.dtype)
         try:
             return da.reshape(array, shape, merge_chunks=True)
         except NotImplementedError:  # of chunks that the shape cuts unevenly
@@ -93,7 +110,7 @@ class DaskNamespace(Namespace):
         if array.size:
             return function(array, axis=axis, keepdims=keepdims)
         shape = whole(np.empty(array.shape), axis=axis, keepdims=keepdims).shape
-        return da.zeros(shape, dtype=array.dtype)
+        return self.zeros(shape, dtype=array.dtype)
 
     def _along(
         self, function: Callable[..., Any], axis: int, *arrays: Any, dtype: Any, size: Any = None
@@ -154,7 +171,7 @@ class DaskNamespace(Namespace):
         return da.map_blocks(named, array, dtype=array.dtype, meta=array._meta)
 
     def put(self, array: Any, key: tuple[Any, ...], values: Any) -> Any:
-        if not array.size or 0 in da.empty(array.shape, chunks=-1)[key].shape:
+        if not array.size or 0 in self.empty(array.shape, chunks=-1)[key].shape:
             return array
         result = array.copy()
         result[key] = values
