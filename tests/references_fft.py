@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -15,11 +16,20 @@ def _transform(lanes: Array, sign: int) -> Array:
     """The sums along the last dimension: by their matrix, or made of those of each ``p``-th number."""
     n = lanes.shape[-1]
     p = next((p for p in range(2, math.isqrt(n) + 1) if n % p == 0), n)
-    roots = np.exp(sign * 2j * np.pi / max(n, 1) * np.arange(n))
+    roots = _roots(n, sign)
     if n < 64 or p == n:
-        return lanes @ roots[np.outer(np.arange(n), np.arange(n)) % n]
+        return lanes @ _matrix(n, sign)
     parts = _transform(lanes.reshape(*lanes.shape[:-1], n // p, p).swapaxes(-1, -2), sign)
     return (np.tile(parts, p) * roots[np.outer(np.arange(p), np.arange(n)) % n]).sum(-2)
+
+
+def _roots(n: int, sign: int) -> Array:
+    return np.exp(sign * 2j * np.pi / max(n, 1) * np.arange(n))
+
+
+@functools.lru_cache(maxsize=2)
+def _matrix(n: int, sign: int) -> Array:
+    return _roots(n, sign)[np.outer(np.arange(n), np.arange(n)) % n]
 
 
 def fourier(self: Array, dim: Sequence[int], normalization: int, forward: bool) -> Array:

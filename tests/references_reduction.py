@@ -6,8 +6,9 @@ kernels' functions or ways. Arguments are NumPy arrays and Python values.
 
 from __future__ import annotations
 
+import functools
 import math
-import struct
+import operator
 from collections import Counter
 from typing import Any
 
@@ -33,13 +34,13 @@ def axes_of(self: Array, dim: Any) -> tuple[int, ...]:
 
 
 def lanes(self: Array, dim: Any, keepdim: bool, function: Any) -> Array:
-    """``function`` of the elements of each lane along the reduced axes, one after the other."""
+    """``function`` of the elements of each lane along the reduced axes, one after the other, as Python's."""
     axes = axes_of(self, dim)
     kept = [d for d in range(self.ndim) if d not in axes]
     outer = [self.shape[d] for d in kept]
     length = math.prod([self.shape[d] for d in axes])
     rows = np.transpose(self, (*kept, *axes)).reshape(math.prod(outer), length)
-    results = [function(list(row)) for row in rows]
+    results = [function(row.tolist()) for row in rows]
     shape = [1 if d in axes else n for d, n in enumerate(self.shape)] if keepdim else outer
     return np.array(results).reshape(shape)
 
@@ -85,7 +86,18 @@ def total(self: Array, dim: Any, keepdim: bool, dtype: Any) -> Array:
 
 def product(self: Array, dim: Any, keepdim: bool, dtype: Any) -> Array:
     dtype = result_dtype(self, dtype)
-    return lanes(wide(self.astype(dtype)), dim, keepdim, math.prod).astype(dtype)
+    values = wide(self.astype(dtype))
+    return lanes(values, dim, keepdim, math.prod if values.dtype.kind in "fc" else wrapped_product).astype(
+        dtype
+    )
+
+
+def wrapped_product(row: list[int]) -> int:
+    """The product in 64 bits with a sign."""
+    found = 1
+    for value in row:
+        found = found * value & 2**64 - 1
+    return found - 2**64 if found >= 2**63 else found
 
 
 def mean(self: Array, dim: Any, keepdim: bool, dtype: Any) -> Array:
@@ -183,15 +195,17 @@ def recurrence(self: Array, factor: Array, dim: int, reverse: bool) -> Array:
 
 
 def running(better: Any, self: Array, dim: int) -> tuple[Array, Array]:
-    def places(row: Array) -> Array:
-        best, found = 0, []
-        for i, value in enumerate(row):
-            if value != value or better(value, row[best]):
-                best = i
-            found.append(best)
-        return np.array(found)
-
-    return taken(self, dim, places)
+    if self.ndim == 0 or self.size == 0:
+        return self, np.zeros(self.shape, np.int64)
+    steps = np.moveaxis(self, dim, 0)
+    best, place = steps[0], np.zeros(steps.shape[1:], np.int64)
+    values, places = [], []
+    for i, value in enumerate(steps):
+        found = (value != value) | better(value, best)
+        best, place = np.where(found, value, best), np.where(found, i, place)
+        values.append(best)
+        places.append(place)
+    return np.moveaxis(np.array(values), 0, dim), np.moveaxis(np.array(places), 0, dim)
 
 
 def taken(self: Array, dim: int, places: Any) -> tuple[Array, Array]:
@@ -202,30 +216,28 @@ def taken(self: Array, dim: int, places: Any) -> tuple[Array, Array]:
     return np.take_along_axis(self, indices, dim), indices
 
 
+def stepped(self: Array, dim: int, step: Any) -> Array:
+    """What a step makes of what it made before and the next elements, for all lanes at once."""
+    if self.ndim == 0 or self.size == 0:
+        return self.copy()
+    results: list[Array] = []
+    for values in np.moveaxis(self, dim, 0):
+        results.append(step(results[-1], values) if results else values)
+    return np.moveaxis(np.array(results), 0, dim)
+
+
 def scanned(ufunc: Any, self: Array, dim: int, dtype: Any) -> Array:
     dtype = result_dtype(self, dtype)
-
-    def scan(row: Array) -> Array:
-        held, results = None, []
-        for value in row:
-            held = value if held is None else ufunc(held, value)
-            results.append(held)
-        return np.array(results)
-
-    return along(wide(self.astype(dtype)), dim, scan).astype(dtype)
+    return stepped(wide(self.astype(dtype)), dim, ufunc).astype(dtype)
 
 
 def log_running_sum(self: Array, dim: int) -> Array:
-    def scan(row: Array) -> Array:
-        held, results = row[0], []
-        for i, value in enumerate(row):
-            if i:
-                low, high = (value, held) if value.real < held.real else (held, value)
-                held = high + np.log1p(np.exp(low - high)) if low.real > -np.inf else high
-            results.append(held)
-        return np.array(results)
+    def step(held: Array, value: Array) -> Array:
+        less = np.real(value) < np.real(held)
+        low, high = np.where(less, value, held), np.where(less, held, value)
+        return np.where(np.real(low) > -np.inf, high + np.log1p(np.exp(low - high)), high)
 
-    return along(wide(self), dim, scan).astype(self.dtype)
+    return stepped(wide(self), dim, step).astype(self.dtype)
 
 
 def difference(self: Array, n: int, dim: int, prepend: Any, append: Any) -> Array:
@@ -248,7 +260,8 @@ def key(value: Any) -> tuple[bool, Any]:
 def sorting(self: Array, dim: int, descending: bool) -> tuple[Array, Array]:
     def order(row: Array) -> Array:
         # Python's sort keeps the order of equal elements, also in reverse.
-        return np.array(sorted(range(len(row)), key=lambda i: key(row[i]), reverse=descending))
+        keys = list(map(key, row.tolist()))
+        return np.array(sorted(range(len(keys)), key=keys.__getitem__, reverse=descending))
 
     return taken(self, dim, order)
 
@@ -270,16 +283,28 @@ def selected(self: Array, place: int, dim: int, keepdim: bool) -> tuple[Array, A
 
 def lower_median(self: Array, dim: Any, keepdim: bool, skip_nan: bool) -> tuple[Array, Array]:
     def place(row: list[Any]) -> int:
-        order = sorted(range(len(row)), key=lambda i: key(row[i]))
+        keys = list(map(key, row))
+        order = sorted(range(len(row)), key=keys.__getitem__)
         missing = sum([value != value for value in row])
         if missing and not skip_nan:
             return order[len(row) - missing]
         present = len(row) - missing or len(row)
         return order[(present - 1) // 2]
 
-    indices = lanes(self, dim, keepdim, place).astype(np.int64)
-    values = lanes(self, dim, keepdim, lambda row: row[place(row)]).astype(self.dtype)
-    return values, indices
+    return placed_in_lanes(self, dim, keepdim, place)
+
+
+def placed_in_lanes(self: Array, dim: Any, keepdim: bool, place: Any) -> tuple[Array, Array]:
+    """The elements at the place that a function finds in each lane, and the places."""
+    found: list[Any] = []
+
+    def noted(row: list[Any]) -> int:
+        at: int = place(row)
+        found.append(row[at])
+        return at
+
+    indices = lanes(self, dim, keepdim, noted).astype(np.int64)
+    return np.array(found).reshape(indices.shape).astype(self.dtype), indices
 
 
 def most_frequent(self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
@@ -288,8 +313,7 @@ def most_frequent(self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
         best = min(often, key=lambda value: (-often[value], key(value)))
         return len(row) - 1 - row[::-1].index(best)
 
-    indices = lanes(self, dim, keepdim, place).astype(np.int64)
-    return lanes(self, dim, keepdim, lambda row: row[place(row)]).astype(self.dtype), indices
+    return placed_in_lanes(self, dim, keepdim, place)
 
 
 def uniques(self: Array, inverse: bool, counts: bool, dim: int | None = None) -> tuple[Array, Array, Array]:
@@ -379,14 +403,9 @@ def points_counted(self: Array, bins: Any, weight: Any, density: bool) -> Array:
 
 def bits_combined(self: Array, dim: Any, keepdim: bool) -> Array:
     """One row of bits after the other, as Python's integers."""
-    dims = tuple(d % max(self.ndim, 1) for d in np.atleast_1d(dim)) or tuple(np.arange(self.ndim))
-    kept = np.sum(np.zeros(self.shape), dims if self.ndim else None, keepdims=True)
-    out = np.zeros(kept.shape, object)
-    for place in np.ndindex(self.shape):
-        code = "<d" if self.dtype.kind not in "biu" else "<q"
-        value = float(self[place]) if code == "<d" else int(self[place])
-        to = tuple(0 if d in dims else i for d, i in enumerate(place))
-        out[to] ^= int.from_bytes(struct.pack(code, value), "little")
-    found = out.astype(np.uint64)
-    rest = [n for d, n in enumerate(found.shape) if d not in dims]
-    return found if keepdim or not self.ndim else found.reshape(rest)
+    if self.dtype.kind in "biu":
+        bits = self.astype(np.int64).view(np.uint64)
+    else:
+        bits = self.astype(np.float64).view(np.uint64)
+    dims = None if np.size(dim) == 0 else tuple(np.atleast_1d(dim).tolist())
+    return lanes(bits, dims, keepdim, lambda row: np.uint64(functools.reduce(operator.xor, row, 0)))

@@ -6,6 +6,7 @@ operator's name, the sample's text and the argument, and is converted to the dty
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 import zlib
@@ -40,6 +41,10 @@ class Random:
 
     def array(self, kind: dtype) -> Array:
         """The input as an array of this dtype."""
+        return _made(self, kind).copy()
+
+    def made(self, kind: dtype) -> Array:
+        """As ``array``, made anew."""
         rng = np.random.default_rng(self.seed)
         if kind.category == "bool":
             return rng.integers(0, 2, self.shape).astype(bool)
@@ -74,6 +79,12 @@ class Random:
         """A part of complex numbers, on both sides of zero: a domain is of real numbers."""
         turned = self.low >= 0 and self.form != "posdef"
         return part * rng.choice([-1.0, 1.0], self.shape) if turned else part
+
+
+@functools.lru_cache(maxsize=64)
+def _made(random: Random, kind: dtype) -> Array:
+    """An input for several uses, one after the other: the operator, its reference, a bound."""
+    return random.made(kind)
 
 
 @dataclass(frozen=True)
