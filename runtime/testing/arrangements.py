@@ -66,7 +66,9 @@ class Arrangement:
 
 
 def arrangements(name: str) -> Iterator[Arrangement]:
-    """An operator's calls, and wider ones: all inputs, the first or the others in each of the layouts."""
+    """An operator's calls, and wider ones: all inputs, the first or the others in each of the layouts,
+    where that differs.
+    """
     for call in declared.calls(name):
         kind = declared.working_dtypes(call)[:1]
         for wider in (call, *_widened(call)) if kind else ():
@@ -74,12 +76,16 @@ def arrangements(name: str) -> Iterator[Arrangement]:
                 arrays = wider.arrays(kind[0])
             except ValueError:  # a sample of another shape cannot be, as one of a positive definite matrix
                 continue
-            count = _count(arrays)
+            count, seen = _count(arrays), set()
             for layout in LAYOUTS:
                 for which in ("all", "first", "others") if count > 1 else ("all",):
+                    arranged = _arranged(arrays, layout, which)
+                    strides = tuple(_strides(arranged))
+                    if strides in seen:  # of one dimension, transposed is contiguous
+                        continue
+                    seen.add(strides)
                     shapes = "" if wider is call else f" of {wider.values[0].shape}"
-                    text = f"{call}{shapes}, {which} {layout}"
-                    yield Arrangement(wider, text, _arranged(arrays, layout, which))
+                    yield Arrangement(wider, f"{call}{shapes}, {which} {layout}", arranged)
 
 
 def _widened(call: Call) -> Iterator[Call]:
@@ -97,6 +103,14 @@ def _widened(call: Call) -> Iterator[Call]:
 
 def _count(arrays: list[Any]) -> int:
     return sum(_count(a) if isinstance(a, list) else isinstance(a, np.ndarray) for a in arrays)
+
+
+def _strides(arrays: list[Any]) -> Iterator[tuple[int, ...]]:
+    for each in arrays:
+        if isinstance(each, list):
+            yield from _strides(each)
+        elif isinstance(each, np.ndarray):
+            yield each.strides
 
 
 def _arranged(arrays: list[Any], layout: str, which: str) -> list[Any]:
