@@ -18,7 +18,7 @@ if (HERE := str(Path(__file__).resolve().parent)) not in sys.path:
     sys.path.insert(0, HERE)
 
 from in_threads import set_thread_counts, thread_counts
-from narrowed import pytest_generate_tests as pytest_generate_tests
+from narrowed import pytest_generate_tests as pytest_generate_tests, unasked
 from scratch import Scratch, copy_project
 
 
@@ -56,11 +56,6 @@ def unfreeze() -> None:
     _thawed.append(True)
 
 
-def without_torch(config: pytest.Config) -> bool:
-    """Whether the comparisons with torch are left out: it is not installed, and ``-m`` was not given."""
-    return importlib.util.find_spec("torch") is None and not config.getoption("markexpr")
-
-
 #: The numbers of threads and the environment when a test begins.
 BEFORE = pytest.StashKey[tuple[dict[str, int], dict[str, str]]]()
 #: What of the environment the processes heed that tests start; torch and others keep notes there, too.
@@ -93,17 +88,17 @@ def long_first(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out the comparisons with torch where it is not: a third of the suite, slow to skip singly."""
-    if without_torch(config):
-        compared = [item for item in items if item.get_closest_marker("oracle") is not None]
+    if mark := unasked(config):
+        compared = [item for item in items if item.get_closest_marker(mark) is not None]
         config.hook.pytest_deselected(items=compared)
-        items[:] = [item for item in items if item.get_closest_marker("oracle") is None]
+        items[:] = [item for item in items if item.get_closest_marker(mark) is None]
     if hasattr(config, "workerinput"):
         items[:] = long_first(items, config.workerinput["workercount"])
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Say that nothing was compared with torch."""
-    if without_torch(config):
+    if unasked(config):
         terminalreporter.write_line("torch is not installed: NOTHING WAS COMPARED WITH IT", yellow=True)
 
 

@@ -39,7 +39,8 @@ def bad_dtypes(bad: Call) -> list[Any]:
 
 def no_errors(operator: Operator) -> str:
     """Why there are no bad calls."""
-    return "" if bad_calls(operator) else "it declares no errors"
+    raises = any(s.raises is not None for s in operator.samples)
+    return "" if raises else "it declares no errors"
 
 
 def bad_cases(name: str) -> list[Case]:

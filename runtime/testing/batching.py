@@ -17,8 +17,9 @@ from ..dispatch.operator import operator as find_operator
 from . import declared
 from .aspects import Aspect, Case, in_first_dtype, in_working_dtypes
 from .closeness import TOLERANCE, close
-from .declared import determined, flat, kind_of, run, variants, variants_of
+from .declared import determined, flat, good_samples, kind_of, run, variants, variants_of
 from .failure import Mismatch, Part, blamed, failure
+from .samples import Buffer, Call, Fixed, Random
 
 #: Where a tensor stands among the arguments: its number, and that in a list.
 Slot = tuple[int, int | None]
@@ -34,6 +35,8 @@ REFUSALS = (
     "leaves the memory",
 )
 
+#: The dtypes of tensors of indices, classes, pivots.
+INTEGERS = (tengen.int32, tengen.int64)
 EXAMPLES = 3
 #: How often is drawn before what is always alike counts as not drawn.
 DRAWS = 8
@@ -308,8 +311,22 @@ def integer_slots(values: Sequence[Any]) -> list[Slot]:
     return [
         s
         for s, t in zip(slots_of(values), at(values, slots_of(values)), strict=True)
-        if t.dtype in (tengen.int32, tengen.int64) and t.numel()
+        if t.dtype in INTEGERS and t.numel()
     ]
+
+
+def only_shapes(operator: Operator) -> bool:
+    """Whether samples are written without any helper, and are of floats: most are, and need not be made."""
+    texts, claimed = [str(s.source.value) for s in good_samples(operator)], declared.dtypes_of(operator)
+    return bool(texts) and not any("(" in t for t in texts) and (not claimed or declared.REAL in claimed)
+
+
+def has_integers(call: Call, kind: Any) -> bool:
+    """Whether ``integer_slots`` finds any of a call: what follows the dtype of the test need not be made."""
+    parts = [p for v in call.values for p in (v if isinstance(v, list) else [v])]
+    kinds = (Fixed, Buffer, Random) if kind in INTEGERS else (Fixed, Buffer)
+    made = [p for p in parts if isinstance(p, kinds)]
+    return bool(integer_slots([tengen.from_numpy(p.array(kind).copy()) for p in made]))
 
 
 def no_integers(operator: Operator) -> str:
@@ -318,8 +335,9 @@ def no_integers(operator: Operator) -> str:
         return unbatched(operator)
     if operator.name.inplace:
         return "its functional variant is checked"
-    cases = in_first_dtype(str(operator.name))
-    return "" if any(integer_slots(c.values) for c in cases) else "no sample has a tensor of integers"
+    cases = () if only_shapes(operator) else in_first_dtype(str(operator.name))
+    found = any(has_integers(c.call, c.kind) for c in cases)
+    return "" if found else "no sample has a tensor of integers"
 
 
 def check_integers(case: Case) -> None:
