@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+from scratch import Scratch, copy_project
+
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable
-
-    from conftest import Scratch
 
     Command = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -30,21 +31,6 @@ def test_an_entry_in_its_place(scratch: Scratch, tengen: Command) -> None:
     assert entry.split("\n")[0] == f"- func: {SCHEMA}"
     assert f"    CPU: {KERNEL}" in entry
     assert "  tags: [pointwise]" in entry
-
-
-def test_it_runs_and_has_a_derivative(scratch: Scratch, tengen: Command) -> None:
-    made = tengen("new", SCHEMA, "--kernel", KERNEL, "--dtypes", "floating, reduced", "--sample", "[3], 1.0")
-    assert made.returncode == 0, made.stdout
-    assert tengen("gen").returncode == 0
-    program = """
-import tengen
-x = tengen.tensor([-3.0, 0.5, 4.0], requires_grad=True)
-y = x.clamp_abs(2)
-y.sum().backward()
-print(y.tolist(), x.grad.tolist(), y.grad_fn.name())
-"""
-    ran = scratch.python("-c", program)
-    assert ran.stdout.strip() == "[-2.0, 0.5, 2.0] [0.0, 1.0, 0.0] ClampAbsBackward0"
 
 
 def test_a_mistake_writes_nothing(scratch: Scratch, tengen: Command) -> None:
@@ -70,24 +56,44 @@ def test_dry_run_prints_the_entry(scratch: Scratch, tengen: Command) -> None:
     assert (scratch.root / UNARY).read_text() == before
 
 
-def test_a_composite_and_its_own_file(scratch: Scratch, tengen: Command) -> None:
-    done = tengen(
-        "new",
+COMPOSITE = [
+    *(
         "dot_twice(Tensor self, Tensor other) -> Tensor",
         "--composite",
         "--kernel",
         "(self * other).sum() * 2",
-        "--sample",
-        "[3], [3]",
-        "--reference",
-        "(self * other).sum() * 2",
-        "--doc",
-        "Twice the product: of vectors, say.",
-        "--file",
-        "native_functions.mine.yaml",
-    )
-    assert done.returncode == 0, done.stdout
-    text = (scratch.root / "declarations" / "native_functions.mine.yaml").read_text()
+    ),
+    *("--sample", "[3], [3]", "--reference", "(self * other).sum() * 2"),
+    *("--doc", "Twice the product: of vectors, say.", "--file", "native_functions.mine.yaml"),
+]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
+    """A copy in which two operators were made and generated, by commands that went well."""
+    copy = copy_project(tmp_path_factory.mktemp("made") / "project")
+    pointwise = [SCHEMA, "--kernel", KERNEL, "--dtypes", "floating, reduced", "--sample", "[3], 1.0"]
+    for arguments in (["new", *pointwise], ["new", *COMPOSITE], ["gen"]):
+        done = copy.python("-m", "tengen.codegen.cli", *arguments)
+        assert done.returncode == 0, done.stdout
+    return copy
+
+
+def test_it_runs_and_has_a_derivative(made: Scratch) -> None:
+    program = """
+import tengen
+x = tengen.tensor([-3.0, 0.5, 4.0], requires_grad=True)
+y = x.clamp_abs(2)
+y.sum().backward()
+print(y.tolist(), x.grad.tolist(), y.grad_fn.name())
+"""
+    ran = made.python("-c", program)
+    assert ran.stdout.strip() == "[-2.0, 0.5, 2.0] [0.0, 1.0, 0.0] ClampAbsBackward0"
+
+
+def test_a_composite_and_its_own_file(made: Scratch) -> None:
+    text = (made.root / "declarations" / "native_functions.mine.yaml").read_text()
     assert text.startswith("- func: dot_twice(")
     assert '  doc: "Twice the product: of vectors, say."' in text  # a colon needs quotes
-    assert tengen("gen").returncode == 0
+    ran = made.python("-c", "import tengen; print(tengen.dot_twice(tengen.ones(3), tengen.ones(3)).item())")
+    assert ran.stdout.strip() == "6.0"
