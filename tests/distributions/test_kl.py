@@ -182,6 +182,12 @@ def test_the_most_specific_pair_counts() -> None:
     class Finer(Own):
         pass
 
+    class Foreign:
+        pass
+
+    class Mixed(Foreign, distributions.Cauchy):
+        pass
+
     before = dict(kl._KL_REGISTRY)
     try:
         register_kl(Own, Normal)(lambda p, q: "by p")  # type: ignore[arg-type, return-value]
@@ -196,8 +202,10 @@ def test_the_most_specific_pair_counts() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             assert kl_divergence(Finer(0.0, 1.0), Finer(0.0, 1.0)) == "both"
-        wrong: Any = int
-        with pytest.raises(TypeError, match="Expected type_q to be a Distribution subclass but got"):
+        register_kl(Foreign, Normal)(lambda p, q: "by a class of others")  # type: ignore[arg-type, return-value]
+        assert kl_divergence(Mixed(0.0, 1.0), Normal(0.0, 1.0)) == "by a class of others"
+        wrong: Any = 3
+        with pytest.raises(TypeError, match="Expected type_q to be a class, .* but got 3"):
             register_kl(Normal, wrong)
     finally:
         kl._KL_REGISTRY.clear()
