@@ -23,7 +23,7 @@ from typing import Any
 from .core.missing_name import PAGE
 from .core.package_name import package
 from .torch_homes import Names
-from .torch_private import INSTEAD, MODULES, NAMES, REFUSED, Refused, TorchVersion, refusal
+from .torch_private import FRONTS, INSTEAD, MODULES, NAMES, REFUSED, Refused, TorchVersion, refusal
 from .version import torch_version
 
 _NAME = "torch"
@@ -63,6 +63,8 @@ def _explain(module: ModuleType) -> Callable[[str], Any]:
         except AttributeError:
             if name.startswith("__"):
                 raise
+        if f"{_NAME}.{place}.{name}" in MODULES:
+            return importlib.import_module(f"{_NAME}.{place}.{name}")
         raise AttributeError(_absent(f"{place}.{name}"), name=name, obj=module) from None
 
     return find
@@ -122,8 +124,8 @@ class _Loader(importlib.abc.Loader):
             made.__dict__.update(content())
         elif (reason := refusal(spec.name)) is not None and self.behind == _NOTHING:
             made = Refused(spec.name, reason)
-        elif spec.name in (f"{_NAME}.overrides", f"{_NAME}.version"):
-            made = _Front(spec.name, self.behind, {"__version__": TorchVersion(torch_version)})
+        elif spec.name in FRONTS:
+            made = _Front(spec.name, self.behind, FRONTS[spec.name], path=[])
         else:
             sys.modules[spec.name] = importlib.import_module(self.behind)
             return

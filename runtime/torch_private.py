@@ -16,6 +16,8 @@ from typing import Any, Final
 
 from .core.absent import absent
 from .distributed import REASON
+from .torch_internals import INTERNALS, available_device_type, device_module
+from .version import torch_version
 
 
 class TorchVersion(str):
@@ -126,6 +128,8 @@ def _core_functorch() -> dict[str, Any]:
     def is_batchedtensor(tensor: Any) -> bool:
         return isinstance(tensor, batched.BatchedTensor)
 
+    parts = import_module("tengen.func.vmap_parts")
+
     def get_unwrapped(tensor: Any) -> Any:
         if not is_batchedtensor(tensor):
             raise RuntimeError("get_unwrapped: the tensor is no wrapper of a transform")
@@ -138,6 +142,8 @@ def _core_functorch() -> dict[str, Any]:
         return tensor._layer.level if is_batchedtensor(tensor) else -1
 
     return {
+        "_add_batch_dim": parts._add_batch_dim,
+        "_remove_batch_dim": parts._remove_batch_dim,
         "get_unwrapped": get_unwrapped,
         "is_batchedtensor": is_batchedtensor,
         "maybe_get_bdim": maybe_get_bdim,
@@ -172,6 +178,8 @@ def _utils() -> dict[str, Any]:
     return {
         "_flatten_dense_tensors": _flatten_dense_tensors,
         "_unflatten_dense_tensors": _unflatten_dense_tensors,
+        "_get_available_device_type": available_device_type,
+        "_get_device_module": device_module,
         "_get_device_index": lambda device, *_: import_module("tengen").device(device).index or 0,
         "is_compiling": lambda: False,
     }
@@ -187,7 +195,7 @@ def _jit_internal() -> dict[str, Any]:
         **{name: getattr(jit, name) for name in ("Future", "export", "ignore", "is_scripting", "unused")},
         "_copy_to_script_wrapper": _same,
         "_overload": jit._overload,
-        "_overload_method": _same,
+        "_overload_method": jit._overload_method,
         "boolean_dispatch": _boolean_dispatch,
         **{f"BroadcastingList{n}": typing.List for n in range(1, 7)},  # noqa: UP006  it is subscripted
     }
@@ -229,12 +237,31 @@ def _pytree() -> dict[str, Any]:
         "LeafSpec": trees.treespec_leaf,
         "PyTree": Any,
         "SUPPORTED_NODES": trees.CONTAINERS,
-        "_dict_flatten": lambda d: (list(d.values()), list(d)),
-        "_dict_flatten_with_keys": lambda d: ([(paths.MappingKey(k), v) for k, v in d.items()], list(d)),
-        "_dict_unflatten": lambda values, keys: dict(zip(keys, values, strict=True)),
+        **{name: part for kind in trees.CONTAINERS for name, part in _node_parts(kind).items()},
+        "__file__": trees.__file__,
         "_get_node_type": trees.node_type,
         "_is_leaf": trees.tree_is_leaf,
         "_register_pytree_node": register,
+    }
+
+
+def _node_parts(kind: Any) -> dict[str, Any]:
+    """``_list_flatten``, ``_list_flatten_with_keys``, ``_list_unflatten``: of one kind of nodes."""
+    paths = import_module("tengen.utils.pytree_paths")
+    container = import_module("tengen.utils.pytree").CONTAINERS[kind]
+
+    def flatten(node: Any) -> tuple[list[Any], Any]:
+        children, context = container.flatten_fn(node)
+        return list(children), context
+
+    def flatten_with_keys(node: Any) -> tuple[list[tuple[Any, Any]], Any]:
+        return paths.children_with_keys(node, kind), container.flatten_fn(node)[1]
+
+    name = f"_{kind.__name__.lower()}"
+    return {
+        f"{name}_flatten": flatten,
+        f"{name}_flatten_with_keys": flatten_with_keys,
+        f"{name}_unflatten": lambda children, context: container.unflatten_fn(list(children), context),
     }
 
 
@@ -326,11 +353,19 @@ class Refused(ModuleType):
         return absent(self.__name__, name, self._reason)
 
 
+_NO_QUANTISED: Final = "there are no quantised tensors"
+
 #: Packages that programs import for a part which they may never come to: why nothing of them is available.
 REFUSED: Final[dict[str, str]] = {
+    "torch.ao": _NO_QUANTISED,
+    "torch.quantization": _NO_QUANTISED,
     "torch.distributed": REASON,
     "torch.export": "`tengen.onnx.export` and `tengen.jit.trace` make graphs",
     "torch.fx": "`tengen.jit.trace` records the graph of a function or module",
+    **dict.fromkeys(
+        ("torch.onnx.symbolic_helper", *[f"torch.onnx.symbolic_opset{n}" for n in range(7, 21)]),
+        "`tengen.onnx.export` writes operators by what they declare",
+    ),
 }
 
 #: What there is in these packages all the same: it means nothing but to who records graphs.
@@ -342,8 +377,9 @@ KEPT: Final[dict[str, dict[str, Any]]] = {
 
 def refusal(fullname: str) -> str | None:
     """Why nothing of a module is available; None for other modules."""
-    package = ".".join(fullname.split(".")[:2])
-    return None if fullname in MODULES else REFUSED.get(package)
+    if fullname in MODULES:
+        return None
+    return next((why for name, why in REFUSED.items() if f"{fullname}.".startswith(f"{name}.")), None)
 
 
 #: By PyTorch's name: a module of tengen, or what gives the names in one that is made.
@@ -372,12 +408,23 @@ MODULES: Final[dict[str, str | Callable[[], dict[str, Any]]]] = {
     "torch.nn.modules.utils": _module_utils,
     "torch.torch_version": lambda: {"TorchVersion": TorchVersion},
     "torch.utils._pytree": _pytree,
+    **INTERNALS,
+}
+
+_QUANTISED: Final = ("qint8", "qint32", "quint2x4", "quint4x2", "quint8")
+
+#: What modules of PyTorch have beside what tengen's of the same name have.
+FRONTS: Final[dict[str, dict[str, Any]]] = {
+    "torch.onnx": {"register_custom_op_symbolic": _nothing, "unregister_custom_op_symbolic": _nothing},
+    "torch.overrides": {"__version__": TorchVersion(torch_version)},
+    "torch.version": {"__version__": TorchVersion(torch_version)},
 }
 
 #: What ``torch`` has beside what ``tengen`` has.
 NAMES: Final[dict[str, Any]] = {
     "_assert": _assert,
     "_is_functional_tensor": lambda t: False,
+    **{name: absent("torch", name, _NO_QUANTISED) for name in _QUANTISED},
     "PyTorchFileReader": absent("torch", "PyTorchFileReader", "`torch.load` reads files, mapped if asked to"),
     "has_cuda": False,
     "has_cudnn": False,
@@ -391,9 +438,7 @@ NAMES: Final[dict[str, Any]] = {
 
 #: By PyTorch's name, without ``torch.``, what there is in place of what is not here.
 INSTEAD: Final[dict[str, str]] = {
-    "ao": "there are no quantised tensors",
     "package": "`tengen.save` writes modules and state dicts",
-    "quantization": "there are no quantised tensors",
     "utils.data.datapipes": "`tengen.utils.data.IterableDataset`",
     "utils.mobile_optimizer": "`tengen.onnx.export` writes models for other runtimes",
     "mtia": "no backend has Meta's devices",

@@ -16,6 +16,8 @@ PRIVATE_THERE = frozenset(
         "_batch_mv",
         "_broadcast_to_and_flatten",
         "_overload",
+        "_overload_method",
+        "_script_if_tracing",
         "_standard_normal",
         "_sum_rightmost",
     }

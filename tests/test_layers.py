@@ -238,7 +238,16 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "mps",
         "xpu",
     ),
-    ("__init__", "namespace", "overrides", "as_torch", "torch_homes", "torch_imports", "torch_private"),
+    (
+        "__init__",
+        "namespace",
+        "overrides",
+        "as_torch",
+        "torch_homes",
+        "torch_imports",
+        "torch_internals",
+        "torch_private",
+    ),
     ("testing", "custom_operators.checks", "__main__"),
 )
 LARGEST_RING = 12  # the most modules that may import each other in a ring

@@ -35,14 +35,23 @@ class Absent(type):
 
 
 def _defines(frame: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> bool:
-    """Whether the call defines something: in a class body, in a module's import, or as a decorator."""
-    if frame.f_code.co_flags & CO_OPTIMIZED or _drops_result(frame):
-        return False  # in a function, or a statement that wants the effect
+    """Whether the call defines something: in a class body, in a module's import, or as a decorator.
+
+    A program's own decorator may make it: of a function whose module is being imported.
+    """
+    if _drops_result(frame):
+        return False  # a statement that wants the effect
+    decorates = len(args) == 1 and not keywords and hasattr(args[0], "__qualname__")
+    if frame.f_code.co_flags & CO_OPTIMIZED:
+        return decorates and _is_imported(getattr(args[0], "__globals__", {}))
     if "__qualname__" in frame.f_locals and frame.f_locals is not frame.f_globals:
         return True
-    spec = frame.f_globals.get("__spec__")
-    decorates = len(args) == 1 and not keywords and hasattr(args[0], "__qualname__")
-    return decorates or bool(getattr(spec, "_initializing", False))
+    return decorates or _is_imported(frame.f_globals)
+
+
+def _is_imported(names: dict[str, Any]) -> bool:
+    """Whether the module that has these names is being imported."""
+    return bool(getattr(names.get("__spec__"), "_initializing", False))
 
 
 def _drops_result(frame: Any) -> bool:

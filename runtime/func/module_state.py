@@ -144,6 +144,21 @@ def _swap(module: Any, name: str, tensor: Any) -> Any:
     return before
 
 
+def swap_tensor(module: Any, name: str, tensor: Any, allow_missing: bool = False) -> Any:
+    """Put a tensor into the place of one of a module's own, and return that.
+
+    KeyError for the name of another module's; TypeError for what is no tensor, or stands in no tensor's
+    place; AttributeError where there is nothing of the name, unless ``allow_missing``: what is returned then
+    takes the tensor away again.
+    """
+    if "." in name:
+        raise KeyError(f'tensor name can\'t contain "." (got {name!r})')
+    _check_place(module, name, None if tensor is _ABSENT else tensor)
+    if not (allow_missing or hasattr(module, name)):
+        raise AttributeError(f"{type(module).__name__} has no attribute `{name}`", name=name, obj=module)
+    return _swap(module, name, tensor)
+
+
 def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     """The parameters and the buffers of modules of one class, stacked: each has a new first dimension.
 

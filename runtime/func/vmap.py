@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -17,6 +18,8 @@ from .level import VmapLevel, vmap_levels
 
 __all__ = ["vmap"]
 
+#: Where packages replace steps of ``vmap``.
+_PARTS = "tengen.func.vmap_parts"
 _RANDOMNESS = ("error", "different", "same")
 
 
@@ -55,7 +58,11 @@ def vmap(
 
     @functools.wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        return _Call(func, in_dims, out_dims, randomness).run(args, kwargs, chunk_size)
+        made = Call(func, in_dims, out_dims, randomness)
+        parts = sys.modules.get(_PARTS)
+        if parts is not None and parts.replaced():
+            return parts.run(made, args, kwargs, chunk_size)
+        return made.run(args, kwargs, chunk_size)
 
     return wrapped
 
@@ -66,7 +73,7 @@ def several_at_once(func: Callable[..., Any], *args: Any, in_dims: Any = 0) -> A
     So it may do what is refused inside of transforms: call a Function whose ``forward`` is given ctx, or
     ``requires_grad_``.
     """
-    return _Call(func, in_dims, 0, "error", strict=False).run(args, {})
+    return Call(func, in_dims, 0, "error", strict=False).run(args, {})
 
 
 class _Pass(NamedTuple):
@@ -86,7 +93,7 @@ class _Part(NamedTuple):
     size: int
 
 
-class _Call:
+class Call:
     """A function with the arguments of vmap."""
 
     def __init__(
@@ -101,7 +108,7 @@ class _Call:
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any], chunk: int | None = None) -> Any:
         """The results for the whole batch, at once or for ``chunk`` slices at a time."""
-        flat, dims, spec, size = self._arguments(args, kwargs)
+        flat, dims, spec, size = self.arguments(args, kwargs)
         layout = next(
             (t.layout for t, d in zip(flat, dims, strict=True) if d is not None and t.is_nested), None
         )
@@ -134,7 +141,7 @@ class _Call:
 
     # -- arguments
 
-    def _arguments(
+    def arguments(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[list[Any], list[int | None], TreeSpec, int]:
         """The leaves of the arguments, the dimension of each, their structure, the batch size."""
@@ -201,12 +208,12 @@ class _Call:
             args, kwargs = tree_unflatten(given, spec)
             result = self.func(*args, **kwargs)
             leaves, out_spec = tree_flatten(result)
-            out_dims = self._result_dims(leaves, out_spec)
+            out_dims = self.result_dims(leaves, out_spec)
             batched = [is_batched_at(t, level) for t in leaves]
             values = [self._value(t, d, level) for t, d in zip(leaves, out_dims, strict=True)]
         return _Pass(out_dims, values, batched, out_spec)
 
-    def _result_dims(self, leaves: list[Any], spec: TreeSpec) -> list[int | None]:
+    def result_dims(self, leaves: list[Any], spec: TreeSpec) -> list[int | None]:
         """The batch dimension of each result."""
         out_dims = self.out_dims
         if spec.is_leaf() and isinstance(out_dims, tuple) and len(out_dims) == 1:

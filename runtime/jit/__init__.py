@@ -9,6 +9,8 @@ from .script import (
     ScriptFunction as ScriptFunction,
     ScriptModule as ScriptModule,
     _overload as _overload,
+    _overload_method as _overload_method,
+    _script_if_tracing as _script_if_tracing,
     annotate as annotate,
     enable_onednn_fusion as enable_onednn_fusion,
     export as export,

@@ -100,6 +100,9 @@ def script_if_tracing(fn: Any) -> Any:
     return fn
 
 
+_script_if_tracing = script_if_tracing  # torchvision's name of it
+
+
 def script_method(fn: Any) -> Any:
     """The method itself."""
     return fn
@@ -214,3 +217,6 @@ def onednn_fusion_enabled() -> bool:
 def _overload(func: Any) -> Any:
     """The function: a signature for TorchScript, of which Python runs the last."""
     return func
+
+
+_overload_method = _overload  # PyTorch's name of it for methods

@@ -4,6 +4,7 @@ from .errors import (
     OnnxExporterError as OnnxExporterError,
     UnsupportedOperatorError as UnsupportedOperatorError,
 )
+from .exporting import is_in_onnx_export as is_in_onnx_export
 
 try:
     from .export import export as export
@@ -15,6 +16,7 @@ except ModuleNotFoundError as error:
 __all__ = [
     "OnnxExporterError",
     "export",
+    "is_in_onnx_export",
 ]
 
 

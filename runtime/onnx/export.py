@@ -26,6 +26,7 @@ from ..utils.pytree import tree_flatten, tree_unflatten
 from ..version import __version__
 from .builder import Builder, Ref, constant, element_type, onnx as emit
 from .errors import OnnxExporterError, Unsupported, UnsupportedOperatorError
+from .exporting import exporting
 from .sizes import Axis, Fit, dynamic
 
 #: The oldest opset that symbolics are written for.
@@ -74,7 +75,8 @@ def export(
     newest = newest_opset()
     if opset_version is not None and not OLDEST_OPSET <= opset_version <= newest:
         raise ValueError(f"opset_version must be from {OLDEST_OPSET} to {newest}, but is {opset_version}")
-    graph = _graph(model, args, dict(kwargs or {}), parameters, dynamic_axes, input_names)
+    with exporting():
+        graph = _graph(model, args, dict(kwargs or {}), parameters, dynamic_axes, input_names)
     exporter = _Exporter(graph, opset_version or newest, export_params, input_names, output_names)
     exporter.run()
     called = model.name if isinstance(model, TracedFunction) else getattr(model, "__name__", None)

@@ -254,6 +254,11 @@ def tensor_html(tensor: Any) -> str:
         )
 
 
+def elements_str(tensor: Any, indent: int) -> str:
+    """The elements of a tensor with data, as ``repr`` shows them at an indent, and nothing else."""
+    return _elements(tensor, indent)[0]
+
+
 def _contents(tensor: Any, indent: int) -> tuple[str, list[str]]:
     """What is stored, and what that does not tell of shape, dtype, device and layout."""
     if tensor.is_nested:

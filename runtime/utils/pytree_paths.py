@@ -55,7 +55,7 @@ class GetAttrKey:
 KeyPath = tuple[Any, ...]
 
 
-def _children_with_keys(tree: Any, kind: Any) -> list[tuple[Any, Any]]:
+def children_with_keys(tree: Any, kind: Any) -> list[tuple[Any, Any]]:
     """The keys and children of a node. ValueError for a registered class that does not tell its keys."""
     container = CONTAINERS[kind]
     if container.flatten_with_keys is not None:
@@ -78,7 +78,7 @@ def _walk(tree: Any, path: KeyPath, found: list[tuple[KeyPath, Any]], is_leaf: I
     if kind is None:
         found.append((path, tree))
         return
-    for key, child in _children_with_keys(tree, kind):
+    for key, child in children_with_keys(tree, kind):
         _walk(child, (*path, key), found, is_leaf)
 
 

@@ -205,7 +205,7 @@ def test_the_most_specific_pair_counts() -> None:
         register_kl(Foreign, Normal)(lambda p, q: "by a class of others")  # type: ignore[arg-type, return-value]
         assert kl_divergence(Mixed(0.0, 1.0), Normal(0.0, 1.0)) == "by a class of others"
         wrong: Any = 3
-        with pytest.raises(TypeError, match="Expected type_q to be a class, .* but got 3"):
+        with pytest.raises(TypeError, match=r"Expected type_q to be a class, .* but got 3"):
             register_kl(Normal, wrong)
     finally:
         kl._KL_REGISTRY.clear()

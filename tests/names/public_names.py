@@ -135,6 +135,7 @@ PLACES = (
     "utils.data.distributed",
     "utils.data.sampler",
     "utils.dlpack",
+    "utils.weak",
     "xpu",
 )
 

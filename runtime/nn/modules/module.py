@@ -21,6 +21,7 @@ from .global_hooks import (
     check_one_kind,
     forward_hooks as _forward_hooks,
     forward_pre_hooks as _forward_pre_hooks,
+    parameter_registration_hooks,
     register_module_backward_hook,
     register_module_buffer_registration_hook,
     register_module_forward_hook,
@@ -55,8 +56,9 @@ def _forward_unimplemented(self: Any, *input: Any) -> None:
     raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
 
-#: PyTorch's name, which packages import.
+#: PyTorch's names, which packages import.
 _EXTRA_STATE_KEY_SUFFIX = EXTRA_STATE_KEY_SUFFIX
+_global_parameter_registration_hooks = parameter_registration_hooks
 
 
 class Module(ModuleAttributes, ModuleMembers, ModuleState, ModuleConversions):

@@ -200,5 +200,10 @@ def _seed(base_seed: int, worker: int) -> None:
     seed = base_seed + worker
     python_random.seed(seed)
     manual_seed(seed)
-    words = np.random.SeedSequence([worker, base_seed & 0xFFFFFFFF, base_seed >> 32, 0])
-    np.random.seed(words.generate_state(4))
+    np.random.seed(_generate_state(base_seed, worker))
+
+
+def _generate_state(base_seed: int, worker_id: int) -> list[int]:
+    """The four words with which NumPy's generator of a worker is seeded."""
+    words = np.random.SeedSequence([worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0])
+    return [int(word) for word in words.generate_state(4)]
