@@ -110,3 +110,10 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     if d == v.ndim - 1 and d:
         return norm(v.reshape((-1, size)), pow, (0,)).view((*others, size))
     return norm(v.transpose(0, d).reshape((size, -1)), pow, (1,)).view((size, *others)).transpose(0, d)
+
+
+def is_true(which: str, self: Tensor) -> Tensor:
+    """Whether all elements of a bool tensor are True, or any is."""
+    if self.dtype is not bool_:
+        raise RuntimeError(f"_is_{which}_true: expected a bool tensor, but got one of {self.dtype}")
+    return self.all() if which == "all" else self.any()

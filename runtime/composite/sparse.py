@@ -16,6 +16,7 @@ from ..autograd.variable_type_utils import check_inplace
 from ..autograd.view import set_history
 from ..core.interception import active
 from ..core.memory_format import CONSTANTS, SPARSE, sparse_coo, strided
+from ..core.scalar_type import int32, int64
 from ..core.storage import begin_write
 from ..native.sparse.array import empty_coo
 from ..native.sparse.shape import coo_resize
@@ -124,3 +125,32 @@ def smm(self: Tensor, mat2: Tensor) -> Tensor:
     _check_layout("smm", self, sparse_coo, "sparse coordinate")
     size = (self.shape[0], mat2.shape[-1]) if min(self.ndim, mat2.ndim) else ()
     return F.sspaddmm(F.zeros(size, dtype=self.dtype, layout=sparse_coo), self, mat2)
+
+
+def convert_indices_from_coo_to_csr(self: Tensor, size: int, out_int32: bool) -> Tensor:
+    """Where each row begins among elements whose rows are in order."""
+    if self.dim() != 1:
+        raise RuntimeError(
+            "_convert_indices_from_coo_to_csr: Input is supposed to be a vector, but got "
+            f"{self.dim()} dimensional tensor."
+        )
+    behind = self.long() + 1
+    counts = F.zeros(size + 1, dtype=int32 if out_int32 else int64, device=self.device)
+    return counts.scatter_add(0, behind, F.ones_like(behind, dtype=counts.dtype)).cumsum(0, dtype=counts.dtype)
+
+
+def convert_indices_from_csr_to_coo(
+    crow_indices: Tensor, col_indices: Tensor, out_int32: bool, transpose: bool
+) -> Tensor:
+    """The rows and columns of elements, in front of them those in the batch."""
+    counts = crow_indices.diff(dim=-1)
+    places = F.repeat_interleave(counts.reshape(-1))
+    lines, columns = counts.shape[-1], col_indices.reshape(-1)
+    found = [places % lines, columns]
+    if transpose:
+        found.reverse()
+    rest = places // lines
+    for size in reversed(counts.shape[:-1]):
+        found.insert(0, rest % size)
+        rest = rest // size
+    return F.stack([each.to(int32 if out_int32 else crow_indices.dtype) for each in found])
