@@ -13,6 +13,7 @@ from ..read.entries import KERNELS, MECHANISMS, MODULES, mechanism_of, read_entr
 from ..read.functions import FunctionIndex
 from ..read.libraries import Library
 from .expand import Declared, expand
+from .foreach import with_foreach
 from .tables import TABLES, Tables
 
 
@@ -73,7 +74,7 @@ def _read_folder(
                 others[mechanism].append(entry)
             else:
                 operators, derivatives = expand(entry, tables, native, report)
-                declared += operators
+                declared += [form for each in operators for form in with_foreach(each, report)]
                 others["derivatives"] += derivatives
     return declared, others
 

@@ -108,7 +108,7 @@ def _of_operator(item: Declared, functional: Functional) -> Signature:
 
 
 def _parameter(argument: Argument) -> Parameter:
-    name = users_name(argument.name)
+    name = users_name(argument)
     text, value = annotation(argument.type, caller=True), default(argument)
     if value == "()":  # an empty list is what None is to users
         text, value = f"{text} | None", "None"

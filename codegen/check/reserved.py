@@ -117,5 +117,5 @@ def function_problem(name: str) -> str:
 _OF_BINDINGS = frozenset({
     "Any", "INTEGRAL", "MISSING", "NUMBERS", "ScalarType", "Tensor", "active", "as_given", "bool", "call",
     "factory_type", "float", "frozenset", "globals", "held", "int", "ints", "len", "make", "many_ints",
-    "one_type", "plain", "return_types", "tuple", "worded",
+    "one_type", "or_given", "plain", "return_types", "tuple", "worded",
 })  # fmt: skip

@@ -363,7 +363,7 @@ class Renderer:
             "from tengen.core.memory_format import memory_format as MemoryFormat",
             "from tengen.core.scalar_type import dtype as ScalarType",
             "from tengen.dispatch.binding_support import MISSING, as_given, held, ints, many_ints, one_type",
-            "from tengen.dispatch.binding_support import worded",
+            "from tengen.dispatch.binding_support import or_given, worded",
             # No operator has such a name.
             "from tengen.dispatch.signatures import document as __document__",
             *([] if self.scope.library else [f"{ACCELERATE} as __accelerate__"]),

@@ -201,7 +201,7 @@ class StubWriter:
 
 
 def _parameter(argument: Argument, numbers: bool) -> StubParameter:
-    name = users_name(argument.name)
+    name = users_name(argument)
     text = annotation(argument.type, caller=True)
     if text == "Tensor" and numbers:
         text = "Tensor | Number"
@@ -234,6 +234,8 @@ def _loose(operator: Operator, parameters: Sequence[StubParameter]) -> tuple[Stu
     at = len(positional) - 1
     if at > 1 or (at == 1 and positional[0].name != "self"):
         return None
+    if positional[0].name == "self" and positional[-1].is_tensor_list:
+        return None  # the lists of ``foreach``
     listed = next(p for p in parameters if p.name == _parameter(positional[-1], False).name)
     element = listed.annotation.removeprefix("Sequence[").partition("]")[0]
     loose = replace(listed, annotation=element, default=None, loose=True)

@@ -39,9 +39,11 @@ def parameter_name(name: str) -> str:
     return f"{name}_" if keyword.iskeyword(name) else name
 
 
-def users_name(name: str) -> str:
-    """An argument's name in a function, as users give it."""
-    return "input" if name == "self" else parameter_name(name)
+def users_name(argument: Argument) -> str:
+    """An argument's name in a function, as users give it; a list keeps the name of the schema."""
+    if argument.name == "self" and not argument.is_tensor_list:
+        return "input"
+    return parameter_name(argument.name)
 
 
 def annotation(type_: Type, caller: bool = False) -> str:

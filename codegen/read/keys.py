@@ -65,6 +65,7 @@ _MORE = (
     Key("expected", _MAP, "results and gradients at ties, at NaN, and where else they are a convention"),
     Key("tolerance", _MAP, "the tolerance of the generated tests, by dtype"),
     Key("warns", _STR, "what calls of it warn of: a part of the text"),
+    Key("foreach", _MAP, "the forms for lists of tensors: their names, and what they take"),
     Key("differs", _MAP, "where it does not do as PyTorch does, and why"),
     Key("structured", _BOOL),
     Key("structured_delegate", _STR),

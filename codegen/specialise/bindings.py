@@ -68,10 +68,18 @@ class BindingWriter:
         starts_with_self = bool(first) and first[0].name == "self" and first[0].type.is_tensor
         if any(o.factory is not None for o in operators):
             return self._factory(group, operators)
+        made = self._of_any_form(group, operators, receiver, starts_with_self)
+        return _giving_back(made) if all(_writes_first_list(o) for o in operators) else made
+
+    def _of_any_form(
+        self, group: Group, operators: tuple[Operator, ...], receiver: str, starts_with_self: bool
+    ) -> Binding:
+        """A binding with the signature that its overloads have, or one that is open."""
+        first = operators[0].schema.arguments
         if receiver == "input" and len(operators) == 1 and first and first[0].type.is_tensor_list:
             return self._joining(group, operators[0])
         alike = self._alike(operators) and not any(_variadic(o) for o in operators)
-        leading = receiver if starts_with_self else users_name(first[0].name) if first else ""
+        leading = receiver if starts_with_self else users_name(first[0]) if first else ""
         simple = starts_with_self or (receiver == "input" and any(a.type.is_tensor for a in first))
         if alike and simple:
             made = self._flat(group, operators, leading)
@@ -97,7 +105,7 @@ class BindingWriter:
         parameters = _parameters(arguments, words, out, may_be_missing=worded)
         parameters = ["*more" if more and p == "*" else p for p in parameters]
         parameters = [f"{receiver}=MISSING", *parameters, "**keywords"] if worded else [receiver, *parameters]
-        names = {a.name: users_name(a.name) for a in arguments} | {first.name: receiver}
+        names = {a.name: users_name(a) for a in arguments} | {first.name: receiver}
         tried = [self._attempt(o, names, o.schema.arguments, _running(o, names, receiver)) for o in operators]
         attempts = tuple(a for a in tried if a.condition != "False")
         positional = [receiver] + [names[a.name] for a in arguments if not a.kwarg_only]
@@ -133,7 +141,7 @@ class BindingWriter:
         method = receiver == "self"
         known = METHOD_WORDS if method else {}  # a function gets them among **keywords
         words = tuple((name, word, "MISSING") for name, word, _ in _words(common.slots, known))
-        names = {a.name: users_name(a.name) for a in common.arguments}
+        names = {a.name: users_name(a) for a in common.arguments}
         keywords = [f"{names[a.name]}={text}" for a, text in common.keywords]
         parameters = [receiver if method else f"{receiver}=MISSING"]
         parameters += [f"{names[a.name]}=MISSING" for a in common.slots]
@@ -188,7 +196,7 @@ class BindingWriter:
         arguments = operator.schema.arguments
         words = _words(arguments, NUMPY_WORDS)
         parameters = _parameters(arguments, words, bool(group.outs))
-        names = {a.name: users_name(a.name) for a in arguments}
+        names = {a.name: users_name(a) for a in arguments}
         tensors = names[arguments[0].name]
         within = names | {arguments[0].name: "_held"}
         attempt = replace(self._attempt(operator, within, arguments, "_held"), receiver="")
@@ -468,7 +476,7 @@ def _parameters(
         may_be_missing = may_be_missing or any(name == a.name for name, _, _ in words)
         if text is None and may_be_missing and not a.kwarg_only:
             text = "MISSING"
-        name = users_name(a.name)
+        name = users_name(a)
         (keywords if a.kwarg_only else positional).append(name if text is None else f"{name}={text}")
     for _, word, text in words:
         (positional if text == "MISSING" else keywords).append(f"{word}=MISSING")
@@ -517,6 +525,22 @@ def _leaf_maker(binding: Binding) -> Binding:
         signature=f"{head}, requires_grad=False{rest}",
         guard=f"{binding.guard} and not requires_grad",
         fallback=f"make{binding.fallback.removeprefix('call').removesuffix(')')}, requires_grad)",
+    )
+
+
+def _writes_first_list(operator: Operator) -> bool:
+    """Whether it writes to the tensors of its first argument, and says nothing of a result."""
+    first = operator.schema.positional[:1]
+    return not operator.schema.returns and any(a.is_tensor_list and a.alias is not None for a in first)
+
+
+def _giving_back(binding: Binding) -> Binding:
+    """The same binding, which returns the list that it is given, as PyTorch's functions do."""
+    opened = binding.signature.startswith("*args")
+    given = '(*args, keywords.get("self"))[0]' if opened else binding.signature.partition(",")[0]
+    attempts = [replace(a, call=f"or_given({a.call}, {given})") for a in binding.attempts]
+    return replace(
+        binding, returns="Any", attempts=tuple(attempts), fallback=f"or_given({binding.fallback}, {given})"
     )
 
 

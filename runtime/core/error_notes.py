@@ -16,6 +16,8 @@ _ENTRY = re.compile(r'^(?:- |  )(?:func|name): *["\']?([\w.]+)')
 _KEY, _OVERLOAD = re.compile(r"^  (\w+):"), re.compile(r"^    (\w+):")
 #: The name of a copying form below ``view_copy``.
 _COPY = re.compile(r"^  view_copy: *\[?([\w.]+)")
+#: The names of the forms for lists below ``foreach``.
+_FORMS = re.compile(r"^    ([\w., ]+):")
 
 _ROOT = dirname(dirname(__file__))
 #: Where the functions are that operators are made of, and those of ``nn.functional``; and its classes.
@@ -126,6 +128,9 @@ def _lines(file: str) -> dict[str, int]:
             key = at[1]
         elif key == "scalar_overloads" and (overload := _OVERLOAD.match(line)):
             found.setdefault(f"{function}.{overload[1]}", number)
+        elif key == "foreach" and (forms := _FORMS.match(line)):
+            for form in forms[1].split(", "):
+                found.setdefault(form, number)
     return found
 
 

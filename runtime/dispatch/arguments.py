@@ -369,8 +369,8 @@ def _loose(parameter: Parameter, values: tuple[Any, ...]) -> bool:
 
 
 def shown(p: Parameter) -> str:
-    """The name by which users give an argument."""
-    return "input" if p.name == "self" else p.name
+    """The name by which users give an argument; a list of tensors keeps that of the schema."""
+    return "input" if p.name == "self" and p.type != "Tensor[]" else p.name
 
 
 def _named(type_: str) -> str:

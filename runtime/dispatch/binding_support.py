@@ -66,6 +66,11 @@ def one_type(tensors: Any) -> Type | None:
     return kind
 
 
+def or_given(result: Any, given: Any) -> Any:
+    """What was given, unless there is a result: of whoever takes a call over."""
+    return given if result is None else result
+
+
 #: What a factory is told whose dtype is int64 where none is given.
 INTEGRAL: Final = (0,)
 

@@ -1,0 +1,61 @@
+"""What the operators over lists of tensors, ``_foreach_*``, are made of beside the operators themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..tensors.tensor import Tensor
+
+Number = bool | int | float | complex
+
+
+def tensors_of(function: str, tensors: Sequence[Tensor]) -> Sequence[Tensor]:
+    """The tensors. RuntimeError if there are none."""
+    if not tensors:
+        raise RuntimeError(f"{function}(): Tensor list must have at least one tensor.")
+    return tensors
+
+
+def in_step(function: str, **lists: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
+    """What the lists have at the same places. RuntimeError where they are empty, or not equally long."""
+    (first, tensors), *others = lists.items()
+    count = len(tensors_of(function, tensors))
+    for name, other in others:
+        if len(other) != count:
+            came = f"{count} in '{first}' and {len(other)} in '{name}'"
+            if all([isinstance(x, (bool, int, float, complex)) for x in other]):
+                what = "Tensor list must have same number of elements as scalar list"
+            else:
+                what = "Tensor lists must have the same number of tensors"
+            raise RuntimeError(f"{function}(): {what}, got {came}")
+    return zip(*lists.values(), strict=True)
+
+
+def repeated(function: str, tensor: Tensor, tensors: Sequence[Tensor]) -> list[Tensor]:
+    """A 0-d tensor, once for each of the tensors. RuntimeError if it has dimensions."""
+    if tensor.ndim:
+        raise RuntimeError(
+            f"{function}(): scalar tensor expected to be 0 dim but it has {tensor.ndim} dimensions and"
+            f" {tensor.numel()} elements."
+        )
+    return [tensor] * len(tensors)
+
+
+def numbers(function: str, tensor: Tensor, tensors: Sequence[Tensor]) -> list[Number]:
+    """The elements of a 1-d tensor, one for each of the tensors. RuntimeError if its shape is another."""
+    if tensor.ndim != 1:
+        raise RuntimeError(
+            f"{function}(): Expected packed scalar Tensor to be of dimension 1. Got {tensor.ndim} instead."
+        )
+    if len(tensor) != len(tensors_of(function, tensors)):
+        raise RuntimeError(
+            f"{function}(): Expected length of scalars to match input of length {len(tensors)} but got"
+            f" {len(tensor)} instead."
+        )
+    return tensor.tolist()  # type: ignore[no-any-return]
+
+
+def nothing(written: Sequence[Tensor]) -> None:
+    """What is returned where tensors have been written to."""
