@@ -1,7 +1,7 @@
 """Check: the operators over lists of tensors that ``foreach`` of an entry stands for.
 
-``_foreach_add.List`` gives for each tensor of a list what ``add`` gives; ``_foreach_add_.List`` writes that to
-it. Their schemas are the names and the parameters that the key has, their kernels calls of the operator.
+``_foreach_add.List`` gives for each tensor of a list what ``add`` gives; ``_foreach_add_.List`` writes that
+to it. Their schemas are the names and the parameters that the key has, their kernels calls of the operator.
 """
 
 from __future__ import annotations

@@ -20,10 +20,8 @@ KEY = "scalar_overloads"
 OF = "of"
 #: What an overload does not take from the entry: what is about calls with tensors, and names.
 _OWN = frozenset(
-    {
-        "func", KEY, "autogen", "operators", "layouts", "doc", "samples", "errors", "expected", "differs",
-        "foreach",
-    }  # fmt: skip
+    {"func", KEY, "autogen", "operators", "layouts", "doc", "samples", "errors", "expected", "foreach"}
+    | {"differs"}
 )
 #: What an overload takes from the entry only where it has variants itself.
 _OF_VARIANTS = frozenset({"out", "overlap"})

@@ -529,9 +529,10 @@ def _leaf_maker(binding: Binding) -> Binding:
 
 
 def _writes_first_list(operator: Operator) -> bool:
-    """Whether it writes to the tensors of its first argument, and says nothing of a result."""
-    first = operator.schema.positional[:1]
-    return not operator.schema.returns and any(a.is_tensor_list and a.alias is not None for a in first)
+    """Whether it writes to the tensors of its first argument, to nothing else, and has no result."""
+    arguments = operator.schema.positional
+    written = [a for a in arguments if a.alias is not None]
+    return not operator.schema.returns and written == [*arguments[:1]] and written[0].is_tensor_list
 
 
 def _giving_back(binding: Binding) -> Binding:

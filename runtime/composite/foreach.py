@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..autograd.grad_mode import no_grad
+from ..core.scalar_type import float32
+
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
 
@@ -59,3 +62,21 @@ def numbers(function: str, tensor: Tensor, tensors: Sequence[Tensor]) -> list[Nu
 
 def nothing(written: Sequence[Tensor]) -> None:
     """What is returned where tensors have been written to."""
+
+
+def amp_foreach_non_finite_check_and_unscale(
+    self: Sequence[Tensor], found_inf: Tensor, inv_scale: Tensor
+) -> None:
+    """Unscale the tensors and note what is not finite. RuntimeError for scales that are not one float32."""
+    for name, given in (("found_inf", found_inf), ("inv_scale", inv_scale)):
+        if given.numel() != 1:
+            raise RuntimeError(f"{name} must be a 1-element tensor.")
+        if given.dtype is not float32:
+            raise RuntimeError(f"{name} must be a float tensor.")
+    with no_grad():
+        for tensor in self:
+            if not tensor.is_floating_point():
+                raise NotImplementedError(f"gradients of {tensor.dtype} cannot be unscaled")
+            if not tensor.isfinite().all():
+                found_inf.fill_(1)
+            tensor.mul_(inv_scale.reshape(()))
