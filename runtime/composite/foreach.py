@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..autograd.grad_mode import no_grad
-from ..core.scalar_type import float32
+from ..core.scalar_type import dtype, float32
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
@@ -62,6 +62,19 @@ def numbers(function: str, tensor: Tensor, tensors: Sequence[Tensor]) -> list[Nu
 
 def nothing(written: Sequence[Tensor]) -> None:
     """What is returned where tensors have been written to."""
+
+
+def sum_of_powers(tensor: Tensor, ord: Number, dtype: dtype | None) -> Tensor:
+    """The sum of the sizes to a power, computed in at least float32. RuntimeError for integers."""
+    if not (tensor.is_floating_point() or tensor.is_complex()):
+        raise RuntimeError(
+            f"_foreach_powsum(): expected floating point or complex tensors, got {tensor.dtype}"
+        )
+    if isinstance(ord, complex):
+        raise RuntimeError(f"_foreach_powsum(): ord must be a real number, not {ord}")
+    sizes = tensor.abs() if dtype is None else tensor.to(dtype).abs()
+    wide = sizes.float() if sizes.dtype.itemsize < 4 else sizes
+    return wide.pow(ord).sum().to(sizes.dtype)
 
 
 def amp_foreach_non_finite_check_and_unscale(

@@ -258,13 +258,6 @@ def _norm_dtype(self: Tensor, dtype: dtype | None, operator: str) -> Tensor:
     return self if dtype is None else self.to(dtype)
 
 
-def linalg_powsum(
-    self: Tensor, ord: Number, dim: Sequence[int] | None, keepdim: bool, dtype: dtype | None
-) -> Tensor:
-    """The sum of powers of which a vector norm is the root. RuntimeError for integers."""
-    return _norm_dtype(self, dtype, "linalg._powsum").abs().pow(ord).sum(dim, keepdim)
-
-
 def _matrix_dims(self: Tensor, dim: Sequence[int]) -> tuple[int, int]:
     """The two dimensions of a matrix norm, counted from the front."""
     _check_matrix(self, "linalg.matrix_norm")
