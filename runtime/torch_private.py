@@ -439,7 +439,6 @@ NAMES: Final[dict[str, Any]] = {
 #: By PyTorch's name, without ``torch.``, what there is in place of what is not here.
 INSTEAD: Final[dict[str, str]] = {
     "package": "`tengen.save` writes modules and state dicts",
-    "utils.data.datapipes": "`tengen.utils.data.IterableDataset`",
     "utils.mobile_optimizer": "`tengen.onnx.export` writes models for other runtimes",
     "mtia": "no backend has Meta's devices",
 }

@@ -41,6 +41,13 @@ LOOKED_AT_ELSEWHERE = {
         "nn.parallel.scatter_gather",
     ),
     "storage",
+    # tests/data/test_torch_pipes.py
+    *("utils.data.graph", "utils.data.graph_settings", "utils.data.datapipes"),
+    *(f"utils.data.datapipes.{name}" for name in ("datapipe", "iter", "map")),
+    *(
+        f"utils.data.datapipes.iter.{name}"
+        for name in ("callable", "combinatorics", "combining", "grouping", "selecting", "sharding", "utils")
+    ),
 }
 
 

@@ -1,10 +1,16 @@
-"""``tengen.utils.data``: datasets, samplers, and loaders that make batches, in processes if asked to."""
+"""``tengen.utils.data``: datasets, pipes, samplers, and loaders that make batches, in processes or not."""
 
 from __future__ import annotations
 
 from ._utils.collate import default_collate, default_convert
 from .combined import ChainDataset, ConcatDataset, StackDataset, Subset, random_split
 from .dataloader import DataLoader
+from .datapipes._decorator import (
+    functional_datapipe,
+    guaranteed_datapipes_determinism,
+    non_deterministic,
+)
+from .datapipes.datapipe import DataChunk, DFIterDataPipe, IterDataPipe, MapDataPipe
 from .dataset import Dataset, IterableDataset, TensorDataset
 from .distributed import DistributedSampler
 from .sampler import (
@@ -21,10 +27,14 @@ __all__ = [
     "BatchSampler",
     "ChainDataset",
     "ConcatDataset",
+    "DFIterDataPipe",
+    "DataChunk",
     "DataLoader",
     "Dataset",
     "DistributedSampler",
+    "IterDataPipe",
     "IterableDataset",
+    "MapDataPipe",
     "RandomSampler",
     "Sampler",
     "SequentialSampler",
@@ -35,7 +45,10 @@ __all__ = [
     "WeightedRandomSampler",
     "default_collate",
     "default_convert",
+    "functional_datapipe",
     "get_worker_info",
+    "guaranteed_datapipes_determinism",
+    "non_deterministic",
     "random_split",
 ]
 

@@ -13,10 +13,12 @@ from typing import Any, Generic, TypeVar
 from ...core.user_stack import program_stacklevel
 from ...random import Generator
 from ._utils.collate import default_collate, default_convert
+from .datapipes.datapipe import IterDataPipe
 from .dataset import IterableDataset
+from .graph_settings import apply_shuffle_settings
 from .iteration import _BaseDataLoaderIter, _SingleProcessDataLoaderIter
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, random_seed
-from .worker import get_worker_info as get_worker_info
+from .worker import get_worker_info as get_worker_info, seed_pipes
 from .worker_pool import _MultiProcessingDataLoaderIter
 
 __all__ = ["DataLoader"]
@@ -40,6 +42,9 @@ class DataLoader(Generic[T_co]):
     (``drop_last``); with ``batch_size=None`` samples come one by one. The order is the dataset's, random
     (``shuffle``), or that of a ``sampler`` of indices, or a ``batch_sampler`` of lists of them. ``generator``
     is what random numbers and the workers' seeds are drawn from.
+
+    Of a pipe (``IterDataPipe``) ``shuffle`` switches the shuffled pipes on or off that it is made of, which
+    are seeded for each epoch, in all workers alike; workers take their shares of its ``sharding_filter``.
 
     ``num_workers`` processes make batches ahead, ``prefetch_factor`` each (2 if None); they come in order,
     unless ``in_order=False``. Errors of a worker are raised here with its traceback, and RuntimeError where
@@ -78,6 +83,8 @@ class DataLoader(Generic[T_co]):
         in_order: bool = True,
     ) -> None:
         _check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
+        if isinstance(dataset, IterDataPipe):
+            dataset, shuffle = apply_shuffle_settings(dataset, shuffle), None
         self.dataset = dataset
         self.num_workers = num_workers
         self.prefetch_factor = 2 if num_workers and prefetch_factor is None else prefetch_factor
@@ -150,9 +157,11 @@ class DataLoader(Generic[T_co]):
                 UserWarning,
                 stacklevel=program_stacklevel(),
             )
+        shared_seed = random_seed(self.generator) if isinstance(self.dataset, IterDataPipe) else None
         if self._workers is not None and self._workers.alive:
-            self._workers.restart()
+            self._workers.restart(shared_seed)
             return self._workers
+        seed_pipes(self.dataset, shared_seed)
         seed = random_seed(self.generator)
         if self.num_workers == 0:
             return _SingleProcessDataLoaderIter(self)

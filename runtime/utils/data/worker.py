@@ -17,8 +17,10 @@ from typing import Any
 import numpy as np
 
 from ...native.parallel import set_num_threads
-from ...random import manual_seed
+from ...random import Generator, manual_seed
+from .datapipes.datapipe import IterDataPipe, MapDataPipe
 from .fetch import Fetch, make_fetch
+from .graph_settings import apply_random_seed, apply_sharding
 
 __all__ = ["WorkerInfo", "get_worker_info"]
 
@@ -91,6 +93,12 @@ def get_worker_info() -> WorkerInfo | None:
     return _info
 
 
+def seed_pipes(dataset: Any, seed: int | None) -> None:
+    """Seed the random pipes that a pipe is made of; None seeds nothing."""
+    if seed is not None:
+        apply_random_seed(dataset, Generator().manual_seed(seed))
+
+
 def run_worker(settings: WorkerSettings, connection: Connection, others: list[Connection]) -> None:
     """Make batches until told to stop: what a worker process runs.
 
@@ -106,6 +114,8 @@ def run_worker(settings: WorkerSettings, connection: Connection, others: list[Co
         _seed(settings.base_seed, settings.id)
         set_num_threads(1)
         _info = WorkerInfo(settings.id, settings.num_workers, seed, settings.dataset)
+        if isinstance(settings.dataset, (IterDataPipe, MapDataPipe)):
+            apply_sharding(settings.dataset, settings.num_workers, settings.id)
         failure = _try(settings, lambda: settings.init and settings.init(settings.id))
         _serve(settings, tasks, connection, failure if isinstance(failure, Failure) else None)
     except (KeyboardInterrupt, BrokenPipeError, ConnectionResetError):
@@ -125,6 +135,7 @@ def _serve(
             return
         number, indices = task
         if number is None:  # another epoch begins
+            seed_pipes(settings.dataset, indices)
             fetch, ended = None, False
             continue
         if failure is not None:

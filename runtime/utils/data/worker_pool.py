@@ -63,10 +63,13 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self.processes.append(process)
         theirs.close()
 
-    def restart(self) -> None:
-        """Begin another epoch with the same workers; what was not taken of the last one is dropped."""
+    def restart(self, seed: int | None = None) -> None:
+        """Begin another epoch with the same workers; what was not taken of the last one is dropped.
+
+        ``seed`` is that of the pipes that the dataset is made of.
+        """
         self._drain()
-        self._ask_all((None, None))
+        self._ask_all((None, seed))
         self._begin()
 
     def _begin(self) -> None:
