@@ -94,7 +94,7 @@ class IterDataPipe(_Registered, IterableDataset[T_co]):
             cls.__iter__ = _watched(own)  # type: ignore[method-assign]
 
     def __iter__(self) -> Iterator[T_co]:
-        return self  # type: ignore[return-value]  # a subclass may have __next__ alone
+        return self  # a subclass may have __next__ alone
 
     def reset(self) -> None:
         """Forget what an iteration has left; called before each. Does nothing unless a subclass has more."""
