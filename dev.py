@@ -9,6 +9,7 @@
     python dev.py oracle    the comparisons with torch 2.13.0, which this installs; --all runs every sample
     python dev.py coverage  PyTorch's public names: which are here, and which are not; --absent lists these
     python dev.py docs      the site, with the reference of operators, in .cache/site
+    python dev.py programs  packages from PyPI that are written for PyTorch, in programs, with tengen
     python dev.py machines  the tests with other BLAS kernels, orders of sums, Pythons, versions: hours;
                             newest is a minute of the newest Python that is here
     python dev.py fuzz      random programs of operators, for as many --minutes as one wants
@@ -173,6 +174,12 @@ def machines(arguments: Sequence[str]) -> int:
     return run(PYTHON, "tests/machines.py", *arguments)
 
 
+def programs(arguments: Sequence[str]) -> int:
+    """Run packages that are written for PyTorch where that is not installed, and compare with its numbers."""
+    require("test", *(["oracle"] if "--record" in arguments else []), optional=[COMPILE])
+    return run(PYTHON, "tests/package_programs.py", *arguments)
+
+
 def docs(arguments: Sequence[str]) -> int:
     """The site. A broken link, or an example that does not run, is an error."""
     require("docs")
@@ -278,6 +285,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "oracle": oracle,
     "coverage": coverage,
     "docs": docs,
+    "programs": programs,
     "machines": machines,
     "mutants": mutants,
     "fuzz": fuzz,

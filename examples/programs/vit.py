@@ -8,6 +8,8 @@ from common import initialise, report
 from sklearn.datasets import load_digits
 from torch.utils.data import DataLoader, TensorDataset
 
+NEEDS = ("scikit-learn",)
+
 
 class ViT(nn.Module):
     def __init__(self, width=24):

@@ -3,38 +3,39 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from example_programs import (
+    AS_TORCH,
+    NUMBERS,
+    OF_PACKAGES,
+    PAGE,
+    PROGRAMS,
+    differences,
+    flat,
+    numbers as numbers_of,
+    output as output_of,
+    page_with_table,
+)
 
-FOLDER = Path(__file__).resolve().parents[2] / "examples" / "programs"
-PROGRAMS = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "common")
-AS_TORCH = ("-m", "tengen.as_torch")
-#: Relative to the number. What is computed in bfloat16 is rounded to a part in 256 at each layer, in another
-#: direction where another order of summation ends beside a tie; the steps of training follow that.
-TOLERANCES = {"mixed_precision": 2**-6}
+
+def _needs(program: str) -> None:
+    if missing := PROGRAMS[program].missing():
+        pytest.skip(f"not installed: {', '.join(missing)}; python dev.py programs runs it")
 
 
 def output(*command: str, program: str, arguments: Sequence[str] = ()) -> str:
-    if program == "vit":
-        pytest.importorskip("sklearn")
-    whole = [sys.executable, *command, str(FOLDER / f"{program}.py"), *arguments]
-    done = subprocess.run(whole, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    _needs(program)
+    return output_of(sys.executable, *command, program=program, arguments=arguments)
 
 
 def numbers(*command: str, program: str, arguments: Sequence[str] = ()) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(output(*command, program=program, arguments=arguments))
-    return found
-
-
-def flat(value: Any) -> list[float]:
-    return [x for each in value for x in flat(each)] if isinstance(value, list) else [value]
+    _needs(program)
+    return numbers_of(sys.executable, *command, program=program, arguments=arguments)
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -49,10 +50,39 @@ def test_a_program_runs_and_learns(program: str) -> None:
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_the_numbers_are_pytorchs(program: str, torch: Any) -> None:
     ours, theirs = numbers(*AS_TORCH, program=program), numbers(program=program)
-    assert ours.keys() == theirs.keys()
-    for name, value in theirs.items():
-        relative = TOLERANCES.get(program, 1e-6)
-        assert flat(ours[name]) == pytest.approx(flat(value), rel=relative, abs=1e-9), name
+    assert not differences(ours, theirs, PROGRAMS[program].tolerance)
+
+
+def test_a_difference_is_told() -> None:
+    expected = {"losses": [1.0, 2.0], "written": [3], "depth": 1e-12}
+    assert not differences({"losses": [1.0, 2.0 + 1e-7], "written": [3], "depth": 0}, expected, 1e-6)
+    assert differences({"losses": [1.0, 2.1], "written": [3], "depth": 0}, expected, 1e-6) == [
+        "losses: 2.1, PyTorch's 2.0"
+    ]
+    assert differences({"losses": [1.0], "writes": [3], "depth": 0}, expected, 1e-6) == [
+        "writes is reported by one alone",
+        "written is reported by one alone",
+        "losses has 1 numbers, PyTorch's 2",
+    ]
+    assert differences({"loss": float("nan")}, {"loss": 1.0}, 1e-6)
+
+
+def test_numbers_are_stored_for_the_programs_that_need_packages() -> None:
+    stored = json.loads(NUMBERS.read_text(encoding="utf-8"))
+    assert stored.keys() == OF_PACKAGES.keys(), "python dev.py programs --record"
+
+
+def test_the_table_of_packages_is_what_the_programs_say() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page_with_table(), "python dev.py programs writes it"
+
+
+@pytest.mark.parametrize("program", OF_PACKAGES)
+def test_a_program_that_needs_packages_says_what_the_table_needs(program: str) -> None:
+    said = OF_PACKAGES[program]
+    assert said.runs and said.since
+    assert program not in {name.replace("-", "_") for name in [*said.packages, *said.needs]}, (
+        "a program of a package's name is imported in its place"
+    )
 
 
 @pytest.mark.oracle
