@@ -6,8 +6,9 @@ import importlib.abc
 import importlib.machinery
 import sys
 from collections.abc import Callable, Sequence
+from inspect import get_annotations
 from types import FunctionType, ModuleType
-from typing import Any, Final
+from typing import Any, Final, ForwardRef
 
 from . import _SUBMODULES
 
@@ -96,6 +97,7 @@ class Names(importlib.abc.MetaPathFinder):
                 there = home(str(value.__module__))
                 if there is not None:
                     self._former.append((value, value.__module__))
+                    _keep_scope(value)
                     _set(value, there)
         if "." in module.__name__ and home(module.__name__) is not None:
             self._explained.append((module, module.__dict__.get("__getattr__")))
@@ -113,6 +115,16 @@ class Names(importlib.abc.MetaPathFinder):
                     found.loader = _Renaming(found.loader, self)
                 return found
         return None
+
+
+def _keep_scope(value: Any) -> None:
+    """Have a class's annotations that are text read where it was written, whatever it says is its module."""
+    annotations = get_annotations(value) if isinstance(value, type) else {}
+    for name, text in annotations.items():
+        if isinstance(text, str):
+            value.__annotations__[name] = ForwardRef(
+                text, is_argument=False, module=value.__module__, is_class=True
+            )
 
 
 def _set(value: Any, module: str) -> None:

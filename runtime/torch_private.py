@@ -268,10 +268,20 @@ def _node_parts(kind: Any) -> dict[str, Any]:
 _OF_TEXT: Final = ("treespec_dumps", "treespec_loads")
 
 
+_EVAL_FRAME: Final[dict[str, Any]] = {
+    "OptimizedModule": absent(
+        "torch._dynamo", "OptimizedModule", "`torch.compile` gives back the module itself"
+    ),
+    "is_dynamo_supported": lambda: False,
+}
+
+
 def _dynamo() -> dict[str, Any]:
     compiler = import_module("tengen.compiler")
     return {
         "config": SimpleNamespace(suppress_errors=False, cache_size_limit=8, capture_scalar_outputs=False),
+        **_EVAL_FRAME,
+        "eval_frame": SimpleNamespace(**_EVAL_FRAME),
         "allow_in_graph": _same,
         "assume_constant_result": _same,
         "disable": compiler.disable,
@@ -382,6 +392,27 @@ def refusal(fullname: str) -> str | None:
     return next((why for name, why in REFUSED.items() if f"{fullname}.".startswith(f"{name}.")), None)
 
 
+class FlopCounterMode:
+    """What has counted nothing, as PyTorch's before it is entered: to count is refused by RuntimeError."""
+
+    def __init__(self, mods: Any = None, depth: int = 2, display: bool = True, custom_mapping: Any = None):
+        self.mods, self.depth, self.display, self.custom_mapping = mods, depth, display, custom_mapping
+
+    def get_total_flops(self) -> int:
+        return 0
+
+    def get_flop_counts(self) -> dict[str, dict[Any, int]]:
+        return {"Global": {}}
+
+    def __enter__(self) -> Any:
+        raise RuntimeError(
+            "FlopCounterMode.__enter__: operations are not counted here; `tengen.profiler` counts time"
+        )
+
+    def __exit__(self, *error: object) -> None:
+        """Nothing, as it was not entered."""
+
+
 #: By PyTorch's name: a module of tengen, or what gives the names in one that is made.
 MODULES: Final[dict[str, str | Callable[[], dict[str, Any]]]] = {
     "torch._C": _core,
@@ -389,6 +420,7 @@ MODULES: Final[dict[str, str | Callable[[], dict[str, Any]]]] = {
     "torch._C._nn": _core_nn,
     "torch._VF": "tengen.generated.functions",
     "torch._dynamo": _dynamo,
+    "torch._dynamo.eval_frame": lambda: _EVAL_FRAME,
     # Tensors in an index always go to the operator here, also where vmap maps them.
     "torch._dynamo._trace_wrapped_higher_order_op": lambda: {"TransformGetItemToIndex": nullcontext},
     "torch._inductor": _inductor,
@@ -408,6 +440,7 @@ MODULES: Final[dict[str, str | Callable[[], dict[str, Any]]]] = {
     "torch.nn.modules.utils": _module_utils,
     "torch.torch_version": lambda: {"TorchVersion": TorchVersion},
     "torch.utils._pytree": _pytree,
+    "torch.utils.flop_counter": lambda: {"FlopCounterMode": FlopCounterMode},
     **INTERNALS,
 }
 
@@ -425,6 +458,7 @@ NAMES: Final[dict[str, Any]] = {
     "_assert": _assert,
     "_is_functional_tensor": lambda t: False,
     **{name: absent("torch", name, _NO_QUANTISED) for name in _QUANTISED},
+    "ScriptModule": absent("torch.jit", "ScriptModule", "functions and modules run as Python"),
     "PyTorchFileReader": absent("torch", "PyTorchFileReader", "`torch.load` reads files, mapped if asked to"),
     "has_cuda": False,
     "has_cudnn": False,

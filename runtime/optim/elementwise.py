@@ -100,7 +100,7 @@ class Elementwise(Optimizer):
 
         ``closure`` computes the loss anew, with gradients, and returns it; so does the step then.
         """
-        loss = self._loss_of(closure)
+        loss = self._tengen_loss_of(closure)
         differentiable = self.defaults["differentiable"]
         with (enable_grad if differentiable else no_grad)():  # which undo it whatever interrupts the step
             for place, group in enumerate(self.param_groups):

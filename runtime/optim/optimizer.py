@@ -95,7 +95,7 @@ class Optimizer:
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
-        self._make_hooks()
+        self._tengen_make_hooks()
         self._patch_step_function()
         if isinstance(params, Tensor):
             raise TypeError(
@@ -112,7 +112,7 @@ class Optimizer:
         for group in groups:
             self.add_param_group(group)
 
-    def _make_hooks(self) -> None:
+    def _tengen_make_hooks(self) -> None:
         for name in _HOOKS:
             if name not in self.__dict__:
                 setattr(self, name, {})
@@ -122,7 +122,7 @@ class Optimizer:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._make_hooks()
+        self._tengen_make_hooks()
         self._patch_step_function()
         self.defaults.setdefault("differentiable", False)
 
@@ -143,7 +143,7 @@ class Optimizer:
         raise NotImplementedError
 
     @staticmethod
-    def _loss_of(closure: Callable[[], Any] | None) -> Any:
+    def _tengen_loss_of(closure: Callable[[], Any] | None) -> Any:
         """What the closure of a step returns, with gradients; None where there is none."""
         if closure is None:
             return None
@@ -153,12 +153,12 @@ class Optimizer:
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters, or with ``set_to_none=False`` fill them with zeros."""
         if not active:
-            self._zero_grad(set_to_none)
+            self._tengen_zero_grad(set_to_none)
             return
         with record_function(f"Optimizer.zero_grad#{type(self).__name__}.zero_grad"):
-            self._zero_grad(set_to_none)
+            self._tengen_zero_grad(set_to_none)
 
-    def _zero_grad(self, set_to_none: bool) -> None:
+    def _tengen_zero_grad(self, set_to_none: bool) -> None:
         for group in self.param_groups:
             zero_gradients(group["params"], set_to_none)
 
@@ -182,7 +182,7 @@ class Optimizer:
         if names:
             param_group["param_names"] = names
         for p in tensors:
-            self._check_parameter(p)
+            self._tengen_check_parameter(p)
         for name, default in self.defaults.items():
             if default is required and name not in param_group:
                 raise ValueError(
@@ -195,16 +195,16 @@ class Optimizer:
                 "an error",
                 stacklevel=program_stacklevel(),
             )
-        self._check_other_groups(param_group)
+        self._tengen_check_other_groups(param_group)
         self.param_groups.append(param_group)
 
-    def _check_parameter(self, p: Any) -> None:
+    def _tengen_check_parameter(self, p: Any) -> None:
         if not isinstance(p, Tensor):
             raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {typename(p)}")
         if not self.defaults.get("differentiable") and not (p.is_leaf or p.retains_grad):
             raise ValueError("can't optimize a non-leaf Tensor")
 
-    def _check_other_groups(self, param_group: Group) -> None:
+    def _tengen_check_other_groups(self, param_group: Group) -> None:
         named = "param_names" in param_group
         known: set[Tensor] = set()
         for group in self.param_groups:

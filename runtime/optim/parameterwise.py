@@ -35,7 +35,7 @@ class Parameterwise(Optimizer):
 
         ``closure`` computes the loss anew, with gradients, and returns it; so does the step then.
         """
-        loss = self._loss_of(closure)
+        loss = self._tengen_loss_of(closure)
         with no_grad():
             for group in self.param_groups:
                 params = [p for p in group["params"] if p.grad is not None]

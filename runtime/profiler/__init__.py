@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from ..autograd.profiler import DeviceType, _ExperimentalConfig, record_function
-from .profiler import ProfilerActivity, profile, supported_activities, tensorboard_trace_handler
+from .profiler import (
+    ProfilerActivity,
+    kineto_available,
+    profile,
+    supported_activities,
+    tensorboard_trace_handler,
+)
 from .schedule import ProfilerAction, schedule
 
 __all__ = [
@@ -11,6 +17,7 @@ __all__ = [
     "ProfilerAction",
     "ProfilerActivity",
     "_ExperimentalConfig",
+    "kineto_available",
     "profile",
     "record_function",
     "schedule",

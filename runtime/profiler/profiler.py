@@ -38,6 +38,11 @@ class ProfilerActivity(enum.Enum):
     CPU = 0
 
 
+def kineto_available() -> bool:
+    """False: Kineto, PyTorch's profiler in C++, is not here. ``profile`` runs without it."""
+    return False
+
+
 def supported_activities() -> set[ProfilerActivity]:
     """What can be profiled here."""
     return {ProfilerActivity.CPU}

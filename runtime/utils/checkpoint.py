@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
+from .. import cuda
 from ..autograd import Function, backward
 from ..autograd.edge import gradient_edge
 from ..autograd.grad_mode import enable_grad, is_grad_enabled
@@ -22,6 +23,7 @@ from ..core.user_stack import program_stacklevel
 from ..random import fork_rng, get_rng_state, set_rng_state
 from .checkpoint_debug import OperatorLog, explained
 from .checkpoint_modes import Modes
+from .pytree import tree_leaves
 from .selective_checkpoint import (
     CheckpointPolicy,
     SelectiveCheckpointContext,
@@ -39,9 +41,11 @@ __all__ = [
     "checkpoint_sequential",
     "create_selective_checkpoint_contexts",
     "detach_variable",
+    "get_device_states",
     "noop_context_fn",
     "set_checkpoint_debug_enabled",
     "set_checkpoint_early_stop",
+    "set_device_states",
 ]
 
 
@@ -367,6 +371,33 @@ def _described(metadata: tuple[Any, ...]) -> dict[str, Any]:
 
 
 # -- with a backward pass of its own ----------------------------------------------------------
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[TensorBase]]:
+    """The numbers of the GPUs that tensors in the arguments are on, and the states of their generators.
+
+    Trees of containers are searched. Both lists are empty where all tensors are on the CPU or on meta.
+    """
+    tensors = (leaf for leaf in tree_leaves(args) if isinstance(leaf, TensorBase))
+    numbers = sorted({t.device.index or 0 for t in tensors if t.device.type == "cuda"})
+    return numbers, [cuda.get_rng_state(number) for number in numbers]
+
+
+def set_device_states(
+    devices: Sequence[int], states: Sequence[TensorBase], *, device_type: str | None = None
+) -> None:
+    """Put the generators of GPUs into the states that ``get_device_states`` gave, one for each.
+
+    RuntimeError for a ``device_type`` other than "cuda", "meta", where nothing happens, and None.
+    """
+    if device_type not in (None, "cuda", "meta"):
+        raise RuntimeError(
+            f"set_device_states: expected device_type to be 'cuda' or 'meta', got {device_type!r}: no other "
+            "device has generators"
+        )
+    if device_type != "meta":
+        for number, state in zip(devices, states, strict=False):
+            cuda.set_rng_state(state, number)
 
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -478,3 +478,13 @@ def test_both_runs_have_the_same_function_modes() -> None:
     with Mode():
         y.backward()
     assert "sin" not in called
+
+
+def test_states_of_devices_are_those_of_gpus() -> None:
+    from tengen.utils.checkpoint import get_device_states, set_device_states
+
+    assert get_device_states(tengen.ones(2), [{"x": tengen.ones(1, device="meta")}], 3) == ([], [])
+    set_device_states([], [])
+    set_device_states([0], [tengen.ones(1)], device_type="meta")
+    with pytest.raises(RuntimeError, match=r"set_device_states: expected device_type .* got 'mps'"):
+        set_device_states([0], [tengen.ones(1)], device_type="mps")

@@ -38,7 +38,7 @@ LOOSE = {
     "nn.utils.init": "skip_init",
     "overrides": "handle_tengen_function has_tengen_function_variadic",
     "testing": "make_tensor",
-    "utils.checkpoint": "checkpoint",
+    "utils.checkpoint": "checkpoint get_device_states",
 }
 #: What takes any keywords: PyTorch documents these so, save the first, which is not PyTorch's.
 OPEN = {
@@ -50,7 +50,7 @@ OPEN = {
     "jit": "fork",
     "serialization": "load",
     "overrides": "handle_tengen_function",
-    "utils.checkpoint": "checkpoint checkpoint_sequential",
+    "utils.checkpoint": "checkpoint checkpoint_sequential get_device_states",
 }
 
 

@@ -235,6 +235,40 @@ for call in (torch.cuda.CUDAGraph, lambda: torch.cuda.graph(None), lambda: torch
     assert len(run("-c", code).splitlines()) == 3
 
 
+LIGHTNING = """
+import tengen
+tengen.as_torch()
+import typing
+import torch
+from torch import ScriptModule
+from torch._dynamo import OptimizedModule
+from torch.autograd.profiler import emit_nvtx
+from torch.utils.flop_counter import FlopCounterMode
+
+class Model(torch.nn.Module):
+    size: "int"
+
+assert typing.get_type_hints(Model)["size"] is int
+assert typing.get_type_hints(torch.nn.Module)["training"] is bool
+for kind in (ScriptModule, OptimizedModule, torch._dynamo.eval_frame.OptimizedModule, emit_nvtx):
+    assert not isinstance(Model(), kind)
+typing.Union[torch.profiler.profile, emit_nvtx]
+assert not torch.profiler.kineto_available()
+counter = FlopCounterMode(display=False)
+assert counter.get_total_flops() == 0
+for refused in (emit_nvtx, counter.__enter__):
+    try:
+        refused()
+    except RuntimeError:
+        continue
+    raise AssertionError(refused)
+"""
+
+
+def test_names_that_lightning_asks_for_and_annotations_that_are_read() -> None:
+    run("-c", LIGHTNING)
+
+
 def test_a_missing_name_is_pytorchs_in_every_module() -> None:
     code = """
 import tengen

@@ -31,7 +31,7 @@ class ModuleAttributes(ModuleBase):
         """
         if "_buffers" not in self.__dict__:
             raise AttributeError("cannot assign buffer before Module.__init__() call")
-        self._check_name("buffer", name, self._buffers)
+        self._tengen_check_name("buffer", name, self._buffers)
         if tensor is not None and not _is_tensor_like(tensor):
             raise TypeError(
                 f"cannot assign '{typename(tensor)}' object to buffer '{name}' (tengen Tensor or "
@@ -52,7 +52,7 @@ class ModuleAttributes(ModuleBase):
         """
         if "_parameters" not in self.__dict__:
             raise AttributeError("cannot assign parameter before Module.__init__() call")
-        self._check_name("parameter", name, self._parameters)
+        self._tengen_check_name("parameter", name, self._parameters)
         if param is None:
             self._parameters[name] = None
             return
@@ -91,7 +91,7 @@ class ModuleAttributes(ModuleBase):
         """The same as ``add_module``."""
         self.add_module(name, module)
 
-    def _check_name(self, what: str, name: Any, taken: dict[str, Any]) -> None:
+    def _tengen_check_name(self, what: str, name: Any, taken: dict[str, Any]) -> None:
         if not isinstance(name, str):
             raise TypeError(f"{what} name should be a string. Got {typename(name)}")
         if "." in name:
@@ -118,7 +118,7 @@ class ModuleAttributes(ModuleBase):
         if is_tensor and isinstance(value, Parameter):
             if parameters is None:
                 raise AttributeError("cannot assign parameters before Module.__init__() call")
-            self._forget(name, own, buffers, modules)
+            self._tengen_forget(name, own, buffers, modules)
             self.register_parameter(name, value)
         elif parameters is not None and name in parameters:
             if value is not None:
@@ -130,7 +130,7 @@ class ModuleAttributes(ModuleBase):
         elif isinstance(value, ModuleBase):
             if modules is None:
                 raise AttributeError("cannot assign module before Module.__init__() call")
-            self._forget(name, own, parameters, buffers)
+            self._tengen_forget(name, own, parameters, buffers)
             modules[name] = registered(module_registration_hooks, self, name, value)
         elif modules is not None and name in modules:
             if value is not None:
@@ -140,17 +140,17 @@ class ModuleAttributes(ModuleBase):
                 )
             modules[name] = registered(module_registration_hooks, self, name, value)
         elif (is_tensor and isinstance(value, Buffer)) or (buffers is not None and name in buffers):
-            self._set_buffer(name, value)
+            self._tengen_set_buffer(name, value)
         else:
             super().__setattr__(name, value)
 
-    def _forget(self, name: str, *places: Any) -> None:
+    def _tengen_forget(self, name: str, *places: Any) -> None:
         """The name is to be that of something else."""
         for place in places:
             place.pop(name, None)
         self._non_persistent_buffers_set.discard(name)
 
-    def _set_buffer(self, name: str, value: Any) -> None:
+    def _tengen_set_buffer(self, name: str, value: Any) -> None:
         if value is not None and not _is_tensor_like(value):
             raise TypeError(
                 f"cannot assign '{typename(value)}' as buffer '{name}' (tengen.nn.Buffer, "

@@ -31,13 +31,13 @@ class ModuleConversions(ModuleBase):
                 module._apply(fn)
         for name, param in self._parameters.items():
             if param is not None:
-                self._apply_to_parameter(fn, name, param)
+                self._tengen_apply_to_parameter(fn, name, param)
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = fn(buffer)
         return self
 
-    def _apply_to_parameter(self, fn: Callable[[Any], Any], name: str, param: Any) -> None:
+    def _tengen_apply_to_parameter(self, fn: Callable[[Any], Any], name: str, param: Any) -> None:
         grad = param.grad
         with no_grad():
             applied = fn(param)

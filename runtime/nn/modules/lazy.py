@@ -38,7 +38,7 @@ class LazyModuleMixin:
 
     def _save_to_state_dict(self: Any, destination: Any, prefix: str, keep_vars: bool) -> None:
         """Those that have no shape are saved as they are: there is nothing to detach."""
-        for name, value in self._persistent():
+        for name, value in self._tengen_persistent():
             destination[prefix + name] = value if keep_vars or is_lazy(value) else value.detach()
 
     def _lazy_load_hook(

@@ -142,12 +142,12 @@ class ModuleState(ModuleBase):
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         """Put what this module itself has into the dict."""
-        for name, value in self._persistent():
+        for name, value in self._tengen_persistent():
             destination[prefix + name] = value if keep_vars else value.detach()
         if type(self).get_extra_state is not ModuleState.get_extra_state:
             destination[prefix + EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
 
-    def _persistent(self) -> list[tuple[str, Any]]:
+    def _tengen_persistent(self) -> list[tuple[str, Any]]:
         """The parameters and persistent buffers that there are, by name."""
         transient = self._non_persistent_buffers_set
         found = [(k, v) for k, v in self._parameters.items() if v is not None]
@@ -201,12 +201,12 @@ class ModuleState(ModuleBase):
         """
         for hook in self._load_state_dict_pre_hooks.values():
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
-        own = dict(self._persistent())
+        own = dict(self._tengen_persistent())
         assign = local_metadata.get("assign_to_params_buffers", False)
         for name, param in own.items():
             key = prefix + name
             if key in state_dict:
-                problem = self._load_one(name, param, key, state_dict[key], assign)
+                problem = self._tengen_load_one(name, param, key, state_dict[key], assign)
                 if problem:
                     error_msgs.append(problem)
             elif strict:
@@ -226,7 +226,7 @@ class ModuleState(ModuleBase):
                     if first not in (self._modules if dot else own):
                         unexpected_keys.append(key)
 
-    def _load_one(self, name: str, param: Any, key: str, value: Any, assign: bool) -> str:
+    def _tengen_load_one(self, name: str, param: Any, key: str, value: Any, assign: bool) -> str:
         """Load one parameter or buffer; what is wrong with the value, or nothing."""
         if not (isinstance(value, Tensor) or hasattr(value, "__tengen_function__")):
             return (

@@ -18,10 +18,10 @@ class CosineAnnealingLR(LRScheduler):
 
     def get_lr(self) -> list[Value]:
         """The rates for ``last_epoch``."""
-        self._warn_outside_of_step()
+        self._tengen_warn_outside_of_step()
         epoch, half, low = self.last_epoch, self.T_max, self.eta_min
         if self._is_initial:
-            return self._same()
+            return self._tengen_same()
         groups = self.optimizer.param_groups
         if self._step_count == 1 and epoch > 0:
             return [
@@ -67,7 +67,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
     def get_lr(self) -> list[Value]:
         """The rates for ``T_cur`` of ``T_i`` epochs since the last restart."""
-        self._warn_outside_of_step()
+        self._tengen_warn_outside_of_step()
         height = 1 + math.cos(math.pi * self.T_cur / self.T_i)
         return [self.eta_min + (base - self.eta_min) * height / 2 for base in self.base_lrs]
 
@@ -86,9 +86,9 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         else:
             self._find(epoch)
         self.last_epoch = math.floor(epoch)
-        with self._computing():
+        with self._tengen_computing():
             values = self.get_lr()
-        self._set(values)
+        self._tengen_set(values)
 
     def _find(self, epoch: float) -> None:
         """Find out in which of the falls an epoch is, and where."""

@@ -81,7 +81,7 @@ class CyclicLR(LRScheduler):
 
     def get_lr(self) -> list[Value]:
         """The rates for ``last_epoch``; the momenta are changed at once."""
-        self._warn_outside_of_step()
+        self._tengen_warn_outside_of_step()
         cycle = math.floor(1 + self.last_epoch / self.total_size)
         x = 1.0 + self.last_epoch / self.total_size - cycle
         part = x / self.step_ratio if x <= self.step_ratio else (x - 1) / (self.step_ratio - 1)

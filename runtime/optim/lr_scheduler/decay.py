@@ -22,10 +22,10 @@ class StepLR(LRScheduler):
 
     def get_lr(self) -> list[Value]:
         """The rates for ``last_epoch``."""
-        self._warn_outside_of_step()
+        self._tengen_warn_outside_of_step()
         if self.last_epoch == 0 or self.last_epoch % self.step_size != 0:
-            return self._same()
-        return self._times(self.gamma)
+            return self._tengen_same()
+        return self._tengen_times(self.gamma)
 
     def _get_closed_form_lr(self) -> list[Value]:
         factor = self.gamma ** (self.last_epoch // self.step_size)
@@ -44,10 +44,10 @@ class MultiStepLR(LRScheduler):
 
     def get_lr(self) -> list[Value]:
         """The rates for ``last_epoch``."""
-        self._warn_outside_of_step()
+        self._tengen_warn_outside_of_step()
         if self.last_epoch not in self.milestones:
-            return self._same()
-        return self._times(self.gamma ** self.milestones[self.last_epoch])
+            return self._tengen_same()
+        return self._tengen_times(self.gamma ** self.milestones[self.last_epoch])
 
     def _get_closed_form_lr(self) -> list[Value]:
         passed = bisect_right(sorted(self.milestones.elements()), self.last_epoch)
@@ -73,12 +73,12 @@ class ConstantLR(LRScheduler):
 
     def get_lr(self) -> list[Value]:
         """The rates for ``last_epoch``."""
-        self._warn_outside_of_step()
+        self._tengen_warn_outside_of_step()
         if self.last_epoch == 0:
-            return self._times(self.factor)
+            return self._tengen_times(self.factor)
         if self.last_epoch != self.total_iters:
-            return self._same()
-        return self._times(1.0 / self.factor)
+            return self._tengen_same()
+        return self._tengen_times(1.0 / self.factor)
 
     def _get_closed_form_lr(self) -> list[Value]:
         factor = self.factor + (self.last_epoch >= self.total_iters) * (1 - self.factor)
@@ -115,14 +115,14 @@ class LinearLR(LRScheduler):
 
     def get_lr(self) -> list[Value]:
         """The rates for ``last_epoch``."""
-        self._warn_outside_of_step()
+        self._tengen_warn_outside_of_step()
         if self.last_epoch == 0:
-            return self._times(self.start_factor)
+            return self._tengen_times(self.start_factor)
         if self._is_initial or self.last_epoch > self.total_iters:
-            return self._same()
+            return self._tengen_same()
         change = self.end_factor - self.start_factor
         before = self.total_iters * self.start_factor + (self.last_epoch - 1) * change
-        return self._times(1.0 + change / before)
+        return self._tengen_times(1.0 + change / before)
 
     def _get_closed_form_lr(self) -> list[Value]:
         change = self.end_factor - self.start_factor
@@ -139,8 +139,8 @@ class ExponentialLR(LRScheduler):
 
     def get_lr(self) -> list[Value]:
         """The rates for ``last_epoch``."""
-        self._warn_outside_of_step()
-        return self._same() if self._is_initial else self._times(self.gamma)
+        self._tengen_warn_outside_of_step()
+        return self._tengen_same() if self._is_initial else self._tengen_times(self.gamma)
 
     def _get_closed_form_lr(self) -> list[Value]:
         return [base * self.gamma**self.last_epoch for base in self.base_lrs]
@@ -158,11 +158,11 @@ class PolynomialLR(LRScheduler):
 
     def get_lr(self) -> list[Value]:
         """The rates for ``last_epoch``."""
-        self._warn_outside_of_step()
+        self._tengen_warn_outside_of_step()
         if self._is_initial or self.last_epoch > self.total_iters:
-            return self._same()
+            return self._tengen_same()
         now, before = 1.0 - self.last_epoch / self.total_iters, 1.0 - (self.last_epoch - 1) / self.total_iters
-        return self._times((now / before) ** self.power)
+        return self._tengen_times((now / before) ** self.power)
 
     def _get_closed_form_lr(self) -> list[Value]:
         left = 1.0 - min(self.total_iters, self.last_epoch) / self.total_iters

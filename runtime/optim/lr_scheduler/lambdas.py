@@ -52,7 +52,7 @@ class LambdaLR(_ByFunctions):
 
     def get_lr(self) -> list[Value]:
         """The rates for ``last_epoch``."""
-        self._warn_outside_of_step()
+        self._tengen_warn_outside_of_step()
         return [
             base * function(self.last_epoch)
             for function, base in zip(self.lr_lambdas, self.base_lrs, strict=True)
@@ -72,9 +72,9 @@ class MultiplicativeLR(_ByFunctions):
 
     def get_lr(self) -> list[Value]:
         """The rates for ``last_epoch``."""
-        self._warn_outside_of_step()
+        self._tengen_warn_outside_of_step()
         if self._is_initial:
-            return self._same()
+            return self._tengen_same()
         return [
             group["lr"] * function(self.last_epoch)
             for function, group in zip(self.lr_lambdas, self.optimizer.param_groups, strict=True)

@@ -77,7 +77,7 @@ class OneCycleLR(LRScheduler):
 
     def get_lr(self) -> list[Value]:
         """The rates for ``last_epoch``; the momenta are changed at once. ValueError beyond the last step."""
-        self._warn_outside_of_step()
+        self._tengen_warn_outside_of_step()
         if self.last_epoch > self.total_steps:
             raise ValueError(
                 f"Tried to step {self.last_epoch} times. The specified number of total steps is "

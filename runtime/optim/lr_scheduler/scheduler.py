@@ -83,13 +83,13 @@ class LRScheduler:
     def step(self, epoch: int | None = None) -> None:
         """Go on to the next epoch, or (deprecated) to ``epoch``."""
         if self._step_count == 1:
-            self._check_order()
+            self._tengen_check_order()
         self._step_count += 1
         if epoch is not None:
             warnings.warn(EPOCH_WARNING, UserWarning, stacklevel=program_stacklevel())
         self._update_lr(epoch)
 
-    def _check_order(self) -> None:
+    def _tengen_check_order(self) -> None:
         """Warn when the optimiser has not had a step since the schedule began."""
         if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
             warnings.warn(
@@ -108,7 +108,7 @@ class LRScheduler:
             )
 
     def _update_lr(self, epoch: int | None = None) -> None:
-        with self._computing():
+        with self._tengen_computing():
             closed = None
             if epoch is None:
                 self.last_epoch += 1
@@ -116,10 +116,10 @@ class LRScheduler:
                 self.last_epoch = epoch
                 closed = getattr(self, "_get_closed_form_lr", None)
             values = self.get_lr() if closed is None else closed()
-        self._set(values)
+        self._tengen_set(values)
 
     @contextmanager
-    def _computing(self) -> Iterator[None]:
+    def _tengen_computing(self) -> Iterator[None]:
         """``get_lr`` is called by the step."""
         self._get_lr_called_within_step = True
         try:
@@ -127,13 +127,13 @@ class LRScheduler:
         finally:
             self._get_lr_called_within_step = False
 
-    def _set(self, values: list[Value]) -> None:
+    def _tengen_set(self, values: list[Value]) -> None:
         """Give the groups their rates."""
         for group, value in zip(self.optimizer.param_groups, values, strict=True):
             set_value(group, "lr", value)
         self._last_lr = values_of(self.optimizer, "lr")
 
-    def _warn_outside_of_step(self) -> None:
+    def _tengen_warn_outside_of_step(self) -> None:
         """Warn when ``get_lr`` was called by a user."""
         if not self._get_lr_called_within_step:
             warnings.warn(
@@ -142,11 +142,11 @@ class LRScheduler:
                 stacklevel=program_stacklevel(),
             )
 
-    def _times(self, factor: Value) -> list[Value]:
+    def _tengen_times(self, factor: Value) -> list[Value]:
         """The rates now, multiplied."""
         return [group["lr"] * factor for group in self.optimizer.param_groups]
 
-    def _same(self) -> list[Value]:
+    def _tengen_same(self) -> list[Value]:
         """The rates now."""
         return values_of(self.optimizer, "lr")
 

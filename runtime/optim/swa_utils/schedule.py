@@ -42,7 +42,7 @@ class SWALR(LRScheduler):
 
     def get_lr(self) -> list[Value]:
         """The rates for the epoch that this step begins."""
-        self._warn_outside_of_step()
+        self._tengen_warn_outside_of_step()
         step = self._step_count - 1
         if self.anneal_epochs == 0:
             step = max(1, step)

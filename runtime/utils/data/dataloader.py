@@ -59,7 +59,7 @@ class DataLoader(Generic[T_co]):
     batch_size: int | None
     num_workers: int
     sampler: Any
-    _made = False
+    _tengen_made = False
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class DataLoader(Generic[T_co]):
             _check_iterable(shuffle, sampler, batch_sampler)
         _check_samplers(batch_size, bool(shuffle), sampler, batch_sampler, drop_last)
         if sampler is None:
-            sampler = self._default_sampler(bool(shuffle))
+            sampler = self._tengen_default_sampler(bool(shuffle))
         if batch_sampler is not None:
             batch_size, drop_last = None, False
         elif batch_size is not None:
@@ -112,9 +112,9 @@ class DataLoader(Generic[T_co]):
         self.batch_sampler = batch_sampler
         self.collate_fn = collate_fn or (default_collate if self._auto_collation else default_convert)
         self._workers: _MultiProcessingDataLoaderIter | None = None
-        self._made = True
+        self._tengen_made = True
 
-    def _default_sampler(self, shuffle: bool) -> Any:
+    def _tengen_default_sampler(self, shuffle: bool) -> Any:
         if self._iterable:
             return _Endless()
         return (
@@ -145,7 +145,7 @@ class DataLoader(Generic[T_co]):
         self._context = context
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if self._made and name in _FIXED:
+        if self._tengen_made and name in _FIXED:
             raise ValueError(f"{name} attribute should not be set after {type(self).__name__} is initialized")
         super().__setattr__(name, value)
 
