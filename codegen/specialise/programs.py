@@ -58,10 +58,14 @@ def grouped(found: Mapping[str, str]) -> dict[str, list[str]]:
     for name, text in sorted(found.items()):
         function = name.rpartition(".")[2]
         if function in text:
-            # By one pattern for all functions: to compile as many takes longer.
-            text = _ALONE.sub(lambda word: "@" if word[0] == function else word[0], text)
+            text = _without(function, text)
         groups.setdefault(text, []).append(name)
     return groups
+
+
+def _without(function: str, text: str) -> str:
+    """A program with ``@`` for its function's name; by one pattern for all, which are many to compile."""
+    return _ALONE.sub(lambda word: "@" if word[0] == function else word[0], text)
 
 
 # -- methods ---------------------------------------------------------------------------------------
