@@ -19,6 +19,7 @@ HOMES: Final = {
     "autograd.node": "autograd.graph",
     "autograd.python_function": "autograd.function",
     "autograd.saved_variable_hooks": "autograd.graph",
+    "cuda.checkpoint_states": "utils.checkpoint",
     "cpu.amp": "cpu.amp.autocast_mode",
     "masked": "masked.maskedtensor.core",
     "nn.modules.attention": "nn.modules.activation",

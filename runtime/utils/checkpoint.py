@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from .. import cuda
 from ..autograd import Function, backward
 from ..autograd.edge import gradient_edge
 from ..autograd.grad_mode import enable_grad, is_grad_enabled
@@ -20,10 +19,10 @@ from ..autograd.saved_variable_hooks import Packed, saved_tensors_hooks, state
 from ..core.tensor_base import TensorBase
 from ..core.thread_state import propagated
 from ..core.user_stack import program_stacklevel
+from ..cuda.checkpoint_states import get_device_states, set_device_states
 from ..random import fork_rng, get_rng_state, set_rng_state
 from .checkpoint_debug import OperatorLog, explained
 from .checkpoint_modes import Modes
-from .pytree import tree_leaves
 from .selective_checkpoint import (
     CheckpointPolicy,
     SelectiveCheckpointContext,
@@ -371,33 +370,6 @@ def _described(metadata: tuple[Any, ...]) -> dict[str, Any]:
 
 
 # -- with a backward pass of its own ----------------------------------------------------------
-
-
-def get_device_states(*args: Any) -> tuple[list[int], list[TensorBase]]:
-    """The numbers of the GPUs that tensors in the arguments are on, and the states of their generators.
-
-    Trees of containers are searched. Both lists are empty where all tensors are on the CPU or on meta.
-    """
-    tensors = (leaf for leaf in tree_leaves(args) if isinstance(leaf, TensorBase))
-    numbers = sorted({t.device.index or 0 for t in tensors if t.device.type == "cuda"})
-    return numbers, [cuda.get_rng_state(number) for number in numbers]
-
-
-def set_device_states(
-    devices: Sequence[int], states: Sequence[TensorBase], *, device_type: str | None = None
-) -> None:
-    """Put the generators of GPUs into the states that ``get_device_states`` gave, one for each.
-
-    RuntimeError for a ``device_type`` other than "cuda", "meta", where nothing happens, and None.
-    """
-    if device_type not in (None, "cuda", "meta"):
-        raise RuntimeError(
-            f"set_device_states: expected device_type to be 'cuda' or 'meta', got {device_type!r}: no other "
-            "device has generators"
-        )
-    if device_type != "meta":
-        for number, state in zip(devices, states, strict=False):
-            cuda.set_rng_state(state, number)
 
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:

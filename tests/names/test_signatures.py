@@ -50,7 +50,7 @@ OPEN = {
     "jit": "fork",
     "serialization": "load",
     "overrides": "handle_tengen_function",
-    "utils.checkpoint": "checkpoint checkpoint_sequential get_device_states",
+    "utils.checkpoint": "checkpoint checkpoint_sequential",
 }
 
 
