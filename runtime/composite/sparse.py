@@ -136,7 +136,8 @@ def convert_indices_from_coo_to_csr(self: Tensor, size: int, out_int32: bool) ->
         )
     behind = self.long() + 1
     counts = F.zeros(size + 1, dtype=int32 if out_int32 else int64, device=self.device)
-    return counts.scatter_add(0, behind, F.ones_like(behind, dtype=counts.dtype)).cumsum(0, dtype=counts.dtype)
+    ones = F.ones_like(behind, dtype=counts.dtype)
+    return counts.scatter_add(0, behind, ones).cumsum(0, dtype=counts.dtype)
 
 
 def convert_indices_from_csr_to_coo(
