@@ -448,6 +448,9 @@ _QUANTISED: Final = ("qint8", "qint32", "quint2x4", "quint4x2", "quint8")
 
 #: What modules of PyTorch have beside what tengen's of the same name have.
 FRONTS: Final[dict[str, dict[str, Any]]] = {
+    "torch.autograd.profiler": {
+        "emit_nvtx": absent("torch.autograd.profiler", "emit_nvtx", "`profile` notes operators")
+    },
     "torch.onnx": {"register_custom_op_symbolic": _nothing, "unregister_custom_op_symbolic": _nothing},
     "torch.overrides": {"__version__": TorchVersion(torch_version)},
     "torch.version": {"__version__": TorchVersion(torch_version)},

@@ -28,30 +28,29 @@ class _Transforms:
         return transform
 
 
-#: How arrays are made of no others.
-_CREATION = [f"{name}{like}" for name in ("empty", "zeros", "ones", "full") for like in ("", "_like")]
-
-
-def _named(name: str) -> Callable[..., Any]:
-    """One of these functions. Left to itself Dask pickles it anew, a millisecond, to name what it makes."""
-    function = getattr(da, name)
+def _named(function: Callable[..., Any]) -> Any:
+    """A function that makes an array of none. Left to itself Dask pickles it anew to name what it makes, a
+    millisecond and a half.
+    """
 
     def made(*arguments: Any, **options: Any) -> Any:
-        return function(*arguments, name=f"{name}-{tokenize(arguments, options)}", **options)
+        return function(*arguments, name=f"{function.__name__}-{tokenize(arguments, options)}", **options)
 
-    return made
+    return staticmethod(made)
 
 
 class DaskNamespace(Namespace):
     """``dask.array``, and what it lacks of the standard."""
 
     propagates_nan = True
+    empty, empty_like = _named(da.empty), _named(da.empty_like)
+    zeros, zeros_like = _named(da.zeros), _named(da.zeros_like)
+    ones, ones_like = _named(da.ones), _named(da.ones_like)
+    full, full_like = _named(da.full), _named(da.full_like)
 
     def __init__(self) -> None:
         super().__init__(da)
         self.fft = _Transforms()
-        for name in _CREATION:
-            setattr(self, name, _named(name))
 
     def scalar(self, value: Any, dtype: Any) -> Any:
         return np.asarray(value, dtype)  # an array of Dask's would be a task

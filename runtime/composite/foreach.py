@@ -64,7 +64,7 @@ def nothing(written: Sequence[Tensor]) -> None:
     """What is returned where tensors have been written to."""
 
 
-def sum_of_powers(tensor: Tensor, ord: Number, dtype: dtype | None) -> Tensor:
+def foreach_powsum(tensor: Tensor, ord: Number, dtype: dtype | None) -> Tensor:
     """The sum of the sizes to a power, computed in at least float32. RuntimeError for integers."""
     if not (tensor.is_floating_point() or tensor.is_complex()):
         raise RuntimeError(

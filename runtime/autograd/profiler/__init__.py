@@ -6,7 +6,6 @@ import time
 import warnings
 from typing import Any, NamedTuple
 
-from ...core.absent import Absent
 from ...core.user_stack import program_stacklevel
 from ..profiler_util import DeviceType, EventList, FunctionEvent, FunctionEventAvg
 from .events import events_of
@@ -20,7 +19,6 @@ __all__ = [
     "DeviceType",
     "EventList",
     "FunctionEvent",
-    "emit_nvtx",
     "profile",
     "record_function",
 ]
@@ -28,13 +26,6 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return sorted(__all__)
-
-
-class emit_nvtx(metaclass=Absent):  # the user's spelling
-    """Ranges for NVIDIA's profilers. RuntimeError for who makes one; the class is for annotations."""
-
-    __module__ = "tengen.autograd.profiler"
-    reason = "operators make no ranges of NVTX's; `profile` notes them"
 
 
 class _ExperimentalConfig(NamedTuple):
