@@ -73,7 +73,7 @@ def missing(names: Iterable[str]) -> None:
 
 
 def test_every_operator_has_samples() -> None:
-    """Save in-place ones, which are tested with the functional one, backward operators with theirs, those over
+    """Save in-place ones, which are tested with the functional one, backward operators with theirs, those of
     lists, which test_foreach tries beside their operators, and those that can only refuse here.
     """
     bases = {o.name.base for o in operators().values() if not o.name.inplace}
