@@ -1,4 +1,4 @@
-"""A hierarchical model in plain distributions: its posterior by gradients of samples, and by a Laplace step."""
+"""A hierarchical model in plain distributions: its posterior by gradients of samples, by a Laplace step."""
 
 import numpy as np
 import torch
