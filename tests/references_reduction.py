@@ -408,4 +408,6 @@ def bits_combined(self: Array, dim: Any, keepdim: bool) -> Array:
     else:
         bits = self.astype(np.float64).view(np.uint64)
     dims = None if np.size(dim) == 0 else tuple(np.atleast_1d(dim).tolist())
-    return lanes(bits, dims, keepdim, lambda row: np.uint64(functools.reduce(operator.xor, row, 0)))
+    return lanes(bits, dims, keepdim, lambda row: np.uint64(functools.reduce(operator.xor, row, 0))).astype(
+        np.uint64
+    )

@@ -104,7 +104,7 @@ class _Forms:
             value = argument.name
             source = _source(schema.name.function, argument, wanted, tensors)
             if source is not None:
-                value = f"{argument.name}_i"
+                value = f"t{len(drawn)}"  # a name that no argument has
                 drawn[value] = source
             if number == len(positional) and wanted == self.own[number] and not wanted.kwarg_only:
                 positional.append(value)

@@ -1,4 +1,4 @@
-"""PyTorch Geometric: convolutions of several kinds, pooling, batches, relations, and a network that learns."""
+"""PyTorch Geometric: convolutions of several kinds, pooling, batches, relations, a network that learns."""
 
 import numpy as np
 import torch

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import local
 
+from ..core.thread_state import propagated
+
 __all__ = ["is_in_onnx_export"]
 
 
@@ -13,7 +15,7 @@ class _State(local):
     running = False
 
 
-_state = _State()
+_state = propagated(_State())
 
 
 def is_in_onnx_export() -> bool:

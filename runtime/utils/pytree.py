@@ -112,9 +112,38 @@ def register_pytree_node(
     )
 
 
-def _is_namedtuple_class(cls: type) -> bool:
+def is_namedtuple_class(cls: type) -> bool:
+    """Whether it is a class of named tuples, as ``collections.namedtuple`` makes them."""
     fields = getattr(cls, "_fields", None)
     return isinstance(fields, tuple) and issubclass(cls, tuple) and hasattr(cls, "_make")
+
+
+def is_structseq_class(cls: type) -> bool:
+    """Whether it is a class of the tuples that operators return, or Python's own, as ``time.struct_time``."""
+    if not isinstance(cls, type) or not issubclass(cls, tuple):
+        return False
+    own = all(
+        isinstance(getattr(cls, f"n_{kind}fields", None), int) for kind in ("", "sequence_", "unnamed_")
+    )
+    return own or (issubclass(cls, StructSequence) and cls is not StructSequence)
+
+
+def _of_either(test: Callable[[type], bool]) -> Callable[[Any], bool]:
+    """The test of a class, or of an object's."""
+    return lambda obj: test(obj if isinstance(obj, type) else type(obj))
+
+
+is_namedtuple, is_structseq = _of_either(is_namedtuple_class), _of_either(is_structseq_class)
+
+
+def is_namedtuple_instance(obj: object) -> bool:
+    """Whether it is a named tuple."""
+    return is_namedtuple_class(type(obj))
+
+
+def is_structseq_instance(obj: object) -> bool:
+    """Whether it is a tuple that an operator returned, or one of Python's own with names."""
+    return is_structseq_class(type(obj))
 
 
 def node_type(tree: Any) -> Any:
@@ -126,7 +155,7 @@ def node_type(tree: Any) -> Any:
         if isinstance(tree, StructSequence):
             CONTAINERS[cls] = Container(lambda d: (d, None), lambda children, _: cls(children))
             return cls
-        if _is_namedtuple_class(cls):
+        if is_namedtuple_class(cls):
             return namedtuple
     return None
 

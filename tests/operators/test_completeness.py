@@ -78,7 +78,7 @@ def test_every_operator_has_samples() -> None:
     """
     bases = {o.name.base for o in operators().values() if not o.name.inplace}
     for n, o in STRIDED.items():
-        if n.startswith("_foreach_"):
+        if "_foreach_" in n:
             continue
         through = o.name.base if o.name.inplace else n.removesuffix("_backward").removesuffix("_forward")
         refuses = bool(o.samples) and all(sample.raises for sample in o.samples)
