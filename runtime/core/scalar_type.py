@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -119,12 +118,19 @@ def add_array_dtype(array_dtype: Any, scalar_type: dtype) -> None:
 
 
 class _Limits:
-    """The limits of the numbers of a scalar type: constant, and equal if they are of the same type."""
+    """The limits of the numbers of a scalar type: constant, and equal if they are of the same type.
+
+    They are made once for each scalar type.
+    """
 
     __slots__ = ("dtype",)
 
     dtype: str
+    _kept: ClassVar[dict[dtype, Any]]
     __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self.__class__, (named(self.dtype),)
 
     def __setattr__(self, name: str, value: object) -> None:
         if hasattr(self, name):
@@ -146,18 +152,27 @@ class finfo(_Limits):
 
     __module__ = "tengen"
     __slots__ = ("bits", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
+    _kept: ClassVar[dict[dtype, finfo]] = {}
 
-    def __init__(self, type: Any = default) -> None:
+    def __new__(cls, type: Any = default) -> finfo:
         type = default.dtype if type is default else meant("finfo", "type", 1, type)
+        found = cls._kept.get(type)
+        if found is None:
+            found = cls._kept[type] = cls._made(type)
+        return found
+
+    @classmethod
+    def _made(cls, type: dtype) -> finfo:
         if not type.is_inexact:
             raise TypeError(
                 "tengen.finfo() requires a floating point input type. "
                 f"Use tengen.iinfo to handle '{type.name}'"
             )
-        real = type.to_real()
+        self, real = super().__new__(cls), type.to_real()
         self.bits, self.eps, self.max, self.min, self.tiny, self.resolution = _floating_limits(real)
         self.smallest_normal = self.tiny
         self.dtype = real.name
+        return self
 
     def __repr__(self) -> str:
         return (
@@ -166,7 +181,6 @@ class finfo(_Limits):
         )
 
 
-@functools.cache
 def _floating_limits(real: dtype) -> tuple[int, float, float, float, float, float]:
     """Of a floating-point type: bits, eps, max, min, the smallest normal number, resolution."""
     info: Any = np.finfo(real.array_dtype) if real.array_dtype.isbuiltin == 1 else _ml_finfo(real)
@@ -189,20 +203,29 @@ class iinfo(_Limits):
 
     __module__ = "tengen"
     __slots__ = ("bits", "max", "min")
+    _kept: ClassVar[dict[dtype, iinfo]] = {}
 
-    def __init__(self, type: Any) -> None:
+    def __new__(cls, type: Any) -> iinfo:
         type = meant("iinfo", "type", 1, type)
+        found = cls._kept.get(type)
+        if found is None:
+            found = cls._kept[type] = cls._made(type)
+        return found
+
+    @classmethod
+    def _made(cls, type: dtype) -> iinfo:
         if type.category not in ("integral", "unsigned"):
             if type is bool_:
                 raise TypeError("tengen.bool is not supported by tengen.iinfo")
             raise TypeError(
                 f"tengen.iinfo() requires an integer input type. Use tengen.finfo to handle '{type.name}'"
             )
-        info = np.iinfo(type.array_dtype)
+        self, info = super().__new__(cls), np.iinfo(type.array_dtype)
         self.bits = int(info.bits)
         self.max = int(info.max)
         self.min = int(info.min)
         self.dtype = type.name
+        return self
 
     def __repr__(self) -> str:
         return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
