@@ -126,7 +126,7 @@ class _Limits:
     __slots__ = ("dtype",)
 
     dtype: str
-    _kept: ClassVar[dict[dtype, Any]]
+    _kept: ClassVar[dict[Any, Any]]
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -152,6 +152,14 @@ class finfo(_Limits):
 
     __module__ = "tengen"
     __slots__ = ("bits", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
+
+    bits: int
+    eps: float
+    max: float
+    min: float
+    resolution: float
+    smallest_normal: float
+    tiny: float
     _kept: ClassVar[dict[dtype, finfo]] = {}
 
     def __new__(cls, type: Any = default) -> finfo:
@@ -203,6 +211,10 @@ class iinfo(_Limits):
 
     __module__ = "tengen"
     __slots__ = ("bits", "max", "min")
+
+    bits: int
+    max: int
+    min: int
     _kept: ClassVar[dict[dtype, iinfo]] = {}
 
     def __new__(cls, type: Any) -> iinfo:
