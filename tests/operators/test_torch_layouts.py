@@ -13,7 +13,13 @@ side = pytest.importorskip("torch_side")
 pytestmark = pytest.mark.oracle
 
 DECLARED = declared_operators()
-OPERATORS = [n for n in operators() if side.same_schema(DECLARED[n]) and not writes(DECLARED[n])]
+#: PyTorch reads the memory of any strides as if it were contiguous, beyond its end.
+OUT_OF_BOUNDS = ("_convert_indices_from_coo_to_csr", "_convert_indices_from_csr_to_coo")
+OPERATORS = [
+    n
+    for n in operators()
+    if side.same_schema(DECLARED[n]) and not writes(DECLARED[n]) and n not in OUT_OF_BOUNDS
+]
 
 
 @pytest.mark.parametrize("name", OPERATORS)
