@@ -94,7 +94,7 @@ class _Forms:
     def kernel(self, schema: Schema) -> str | None:
         """A call of the operator for each tensor; None, and an error reported, where none fits."""
         tensors = next(a.name for a in schema.positional if a.is_tensor_list)
-        drawn: dict[str, str] = {}  # the names of what differs from call to call: what it is taken from
+        drawn: dict[str, str] = {}  # of the arguments that differ from call to call: what they are taken from
         positional: list[str] = []
         keywords: list[str] = []
         for number, argument in enumerate(schema.arguments):
@@ -104,14 +104,15 @@ class _Forms:
             value = argument.name
             source = _source(schema.name.function, argument, wanted, tensors)
             if source is not None:
-                value = f"t{len(drawn)}"  # a name that no argument has
-                drawn[value] = source
+                value = _variable(len(drawn))
+                drawn[argument.name] = source
             if number == len(positional) and wanted == self.own[number] and not wanted.kwarg_only:
                 positional.append(value)
             else:
                 keywords.append(f"{wanted.name}={value}")
         steps = _steps(schema.name.function, drawn)
-        results = f"[{self.call(schema, positional, keywords)} for {', '.join(drawn)} in {steps}]"
+        variables = ", ".join(map(_variable, range(len(drawn))))
+        results = f"[{self.call(schema, positional, keywords)} for {variables} in {steps}]"
         return f"nothing({results})" if schema.name.inplace else f"tuple({results})"
 
     def counterpart(self, argument: Argument, number: int) -> Argument | None:
@@ -137,6 +138,11 @@ class _Forms:
         return f"{function}({', '.join([*positional, *keywords])})"
 
 
+def _variable(number: int) -> str:
+    """What is drawn is called by a name that no argument has."""
+    return f"t{number}"
+
+
 def _source(function: str, argument: Argument, wanted: Argument, tensors: str) -> str | None:
     """What gives a value for each of the tensors; None for what all of them have in common."""
     if str(argument.type) in ("Tensor[]", "Scalar[]"):
@@ -150,5 +156,5 @@ def _source(function: str, argument: Argument, wanted: Argument, tensors: str) -
 def _steps(function: str, drawn: dict[str, str]) -> str:
     if len(drawn) == 1:
         return f'tensors_of("{function}", {", ".join(drawn.values())})'
-    together = ", ".join([f"{name.removesuffix('_i')}={source}" for name, source in drawn.items()])
+    together = ", ".join([f"{name}={source}" for name, source in drawn.items()])
     return f'in_step("{function}", {together})'

@@ -55,6 +55,14 @@ def of_one(name: str, given: list[Any], i: int) -> tengen.Tensor:
     return function(first, *rest)  # type: ignore[no-any-return]
 
 
+def test_errors_name_the_arguments() -> None:
+    one, two = [tengen.ones(1)], [tengen.ones(1), tengen.ones(1)]
+    with pytest.raises(RuntimeError, match=r"_foreach_add\(\): .*got 1 in 'self' and 2 in 'other'"):
+        tengen._foreach_add(one, two)
+    with pytest.raises(RuntimeError, match=r"_foreach_mul_\(\): .*got 1 in 'self' and 2 in 'scalars'"):
+        tengen._foreach_mul_(one, [2, 3])
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_each_tensor_gets_what_the_operator_gives(name: str) -> None:
     packet = getattr(tengen.ops.aten, name)
