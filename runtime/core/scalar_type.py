@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+import functools
+from typing import Any
 
 import numpy as np
 
@@ -126,7 +127,6 @@ class _Limits:
     __slots__ = ("dtype",)
 
     dtype: str
-    _kept: ClassVar[dict[Any, Any]]
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -160,16 +160,12 @@ class finfo(_Limits):
     resolution: float
     smallest_normal: float
     tiny: float
-    _kept: ClassVar[dict[dtype, finfo]] = {}
 
     def __new__(cls, type: Any = default) -> finfo:
-        type = default.dtype if type is default else meant("finfo", "type", 1, type)
-        found = cls._kept.get(type)
-        if found is None:
-            found = cls._kept[type] = cls._made(type)
-        return found
+        return cls._made(default.dtype if type is default else meant("finfo", "type", 1, type))
 
     @classmethod
+    @functools.cache
     def _made(cls, type: dtype) -> finfo:
         if not type.is_inexact:
             raise TypeError(
@@ -215,16 +211,12 @@ class iinfo(_Limits):
     bits: int
     max: int
     min: int
-    _kept: ClassVar[dict[dtype, iinfo]] = {}
 
     def __new__(cls, type: Any) -> iinfo:
-        type = meant("iinfo", "type", 1, type)
-        found = cls._kept.get(type)
-        if found is None:
-            found = cls._kept[type] = cls._made(type)
-        return found
+        return cls._made(meant("iinfo", "type", 1, type))
 
     @classmethod
+    @functools.cache
     def _made(cls, type: dtype) -> iinfo:
         if type.category not in ("integral", "unsigned"):
             if type is bool_:
