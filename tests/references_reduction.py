@@ -403,11 +403,7 @@ def points_counted(self: Array, bins: Any, weight: Any, density: bool) -> Array:
 
 def bits_combined(self: Array, dim: Any, keepdim: bool) -> Array:
     """One row of bits after the other, as Python's integers."""
-    if self.dtype.kind in "biu":
-        bits = self.astype(np.int64).view(np.uint64)
-    else:
-        bits = self.astype(np.float64).view(np.uint64)
-    dims = None if np.size(dim) == 0 else tuple(np.atleast_1d(dim).tolist())
-    return lanes(bits, dims, keepdim, lambda row: np.uint64(functools.reduce(operator.xor, row, 0))).astype(
+    bits = self.astype(np.int64 if self.dtype.kind in "biu" else np.float64).view(np.uint64)
+    return lanes(bits, dim, keepdim, lambda row: np.uint64(functools.reduce(operator.xor, row, 0))).astype(
         np.uint64
     )
