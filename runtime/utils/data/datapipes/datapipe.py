@@ -31,7 +31,7 @@ class DataChunk(list[T]):
         return iter(self.items)
 
 
-class _Registered:
+class Registered:
     """What pipes of both kinds have: functions that are registered by name are their methods."""
 
     functions: ClassVar[dict[str, Callable[..., Any]]]
@@ -76,7 +76,7 @@ class _Registered:
         return len(source)
 
 
-class IterDataPipe(_Registered, IterableDataset[T_co]):
+class IterDataPipe(Registered, IterableDataset[T_co]):
     """Samples in the order in which ``__iter__``, which a subclass has, gives them.
 
     Only the newest iterator of a pipe is valid; RuntimeError of the others. With each ``reset`` is called,
@@ -116,7 +116,7 @@ class DFIterDataPipe(IterDataPipe[T_co]):
         return True
 
 
-class MapDataPipe(_Registered, Dataset[T_co]):
+class MapDataPipe(Registered, Dataset[T_co]):
     """Samples by their index, or another key, which a subclass gives with ``__getitem__``."""
 
     functions: ClassVar[dict[str, Callable[..., Any]]] = {}

@@ -6,16 +6,15 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .._decorator import functional_datapipe
-from ..datapipe import DataChunk, IterDataPipe
+from ..datapipe import DataChunk, IterDataPipe, Registered
 
 
-@functional_datapipe("batch")
-class BatcherIterDataPipe(IterDataPipe[Any]):
-    """Lists of ``batch_size`` samples; the last one is shorter, or left out. AssertionError for no size."""
+class Batched(Registered):
+    """Of which pipe batches are made, and how: what such pipes of both kinds have."""
 
     def __init__(
         self,
-        datapipe: IterDataPipe[Any],
+        datapipe: Any,
         batch_size: int,
         drop_last: bool = False,
         wrapper_class: Callable[[list[Any]], Any] = DataChunk,
@@ -24,6 +23,15 @@ class BatcherIterDataPipe(IterDataPipe[Any]):
             raise AssertionError("Batch size is required to be larger than 0!")
         self.datapipe, self.batch_size, self.drop_last = datapipe, batch_size, drop_last
         self.wrapper_class = wrapper_class
+
+    def __len__(self) -> int:
+        count = self._length_of(self.datapipe)
+        return (count if self.drop_last else count + self.batch_size - 1) // self.batch_size
+
+
+@functional_datapipe("batch")
+class BatcherIterDataPipe(Batched, IterDataPipe[Any]):
+    """Lists of ``batch_size`` samples; the last one is shorter, or left out. AssertionError for no size."""
 
     def __iter__(self) -> Iterator[Any]:
         batch: list[Any] = []
@@ -34,10 +42,6 @@ class BatcherIterDataPipe(IterDataPipe[Any]):
                 batch = []
         if batch and not self.drop_last:
             yield self.wrapper_class(batch)
-
-    def __len__(self) -> int:
-        count = self._length_of(self.datapipe)
-        return (count if self.drop_last else count + self.batch_size - 1) // self.batch_size
 
 
 @functional_datapipe("unbatch")

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .._decorator import functional_datapipe
-from ..datapipe import DataChunk, MapDataPipe
+from ..datapipe import MapDataPipe
 from ..iter.combinatorics import Shuffled
+from ..iter.grouping import Batched
 
 
 class SequenceWrapperMapDataPipe(MapDataPipe[Any]):
@@ -81,20 +82,8 @@ class ZipperMapDataPipe(_Several):
 
 
 @functional_datapipe("batch")
-class BatcherMapDataPipe(MapDataPipe[Any]):
+class BatcherMapDataPipe(Batched, MapDataPipe[Any]):
     """Lists of ``batch_size`` samples; the last one is shorter, or left out. AssertionError for no size."""
-
-    def __init__(
-        self,
-        datapipe: MapDataPipe[Any],
-        batch_size: int,
-        drop_last: bool = False,
-        wrapper_class: Callable[[list[Any]], Any] = DataChunk,
-    ) -> None:
-        if batch_size <= 0:
-            raise AssertionError("Batch size is required to be larger than 0!")
-        self.datapipe, self.batch_size, self.drop_last = datapipe, batch_size, drop_last
-        self.wrapper_class = wrapper_class
 
     def __getitem__(self, index: int) -> Any:
         if not 0 <= index < len(self):
@@ -102,10 +91,6 @@ class BatcherMapDataPipe(MapDataPipe[Any]):
         first = index * self.batch_size
         last = min(first + self.batch_size, self._length_of(self.datapipe))
         return self.wrapper_class([self.datapipe[i] for i in range(first, last)])
-
-    def __len__(self) -> int:
-        count = self._length_of(self.datapipe)
-        return (count if self.drop_last else count + self.batch_size - 1) // self.batch_size
 
 
 class ShufflerIterDataPipe(Shuffled):
