@@ -20,6 +20,10 @@ if (HERE := str(Path(__file__).resolve().parent)) not in sys.path:
 from in_threads import set_thread_counts, thread_counts
 from narrowed import pytest_generate_tests as pytest_generate_tests, unasked
 from scratch import Scratch, copy_project
+from short_reports import (
+    pytest_report_from_serializable as pytest_report_from_serializable,
+    pytest_report_to_serializable as pytest_report_to_serializable,
+)
 
 
 def pytest_configure(config: pytest.Config) -> None:
