@@ -73,6 +73,7 @@ def require(*extras: str, optional: Sequence[str] = ()) -> None:
         ROOT / "pyproject.toml",
         ROOT / "setup.py",
         *(ROOT / "runtime" / "c_accelerator").glob("*.[ch]"),
+        ROOT / "runtime" / "c_accelerator" / "operations.def",
     ]
     settings = max([path.stat().st_mtime for path in sources])
     if all(m.exists() and m.stat().st_mtime >= settings for m in marks.values()):

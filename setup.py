@@ -16,6 +16,7 @@ from setuptools.command.bdist_wheel import bdist_wheel
 ROOT = Path(__file__).parent
 LIBRARIES = ROOT / "generated" / "machine_code"
 ACCELERATOR = Path("runtime", "c_accelerator")
+SOURCES = (".c", ".def", ".h")
 
 
 def extensions() -> list[Extension]:
@@ -29,15 +30,15 @@ def extensions() -> list[Extension]:
         import numpy
     except ImportError:
         return []
-    sources = sorted((ROOT / ACCELERATOR).glob("*.[ch]"))
+    sources = [path for path in sorted((ROOT / ACCELERATOR).iterdir()) if path.suffix in SOURCES]
     written = b"".join([path.read_bytes() for path in sources])  # as c_accelerator/__init__.py reads them
     warnings = [] if sys.platform == "win32" else ["-Wall", "-Wextra"]
     return [
         Extension(
             "tengen.c_accelerator.machine",
-            sorted(str(ACCELERATOR / path.name) for path in (ROOT / ACCELERATOR).glob("*.c")),
+            [str(ACCELERATOR / path.name) for path in sources if path.suffix == ".c"],
             include_dirs=[numpy.get_include()],
-            depends=sorted(str(ACCELERATOR / path.name) for path in (ROOT / ACCELERATOR).glob("*.h")),
+            depends=[str(ACCELERATOR / path.name) for path in sources if path.suffix != ".c"],
             define_macros=[("SOURCES", f"{zlib.crc32(written)}U")],
             extra_compile_args=warnings,
             optional=True,

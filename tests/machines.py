@@ -193,7 +193,8 @@ def environment(machine: Machine) -> Path:
 
 def built_from() -> list[Path]:
     """What an installation depends on: the accelerator is built by it."""
-    sources = (ROOT / "runtime" / "c_accelerator").glob("*.[ch]")
+    folder = ROOT / "runtime" / "c_accelerator"
+    sources = [*folder.glob("*.[ch]"), folder / "operations.def"]
     return [ROOT / "pyproject.toml", ROOT / "setup.py", *sources]
 
 

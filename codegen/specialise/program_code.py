@@ -35,6 +35,8 @@ _NONE: Final = Constant(None)
 _CONVERSIONS: Final = {"tuple": "as_tuple", "float": "as_float", "_asarray": "as_array"}
 
 
+#: What takes the array that a Type keeps for a number: that which runs, or a Node's.
+_NUMBER: Final = ("number", "number_of_node")
 #: The label of the place where a program is left.
 OUT: Final = "out"
 
@@ -117,7 +119,7 @@ class Code:
                 self.add("constant", _literal(expr))
             case Call(Attribute(Attribute(Name(name), "dtype"), "type"), (number,)) if name in ("T", "grad"):
                 self.push(number)  # an array for a scalar of the array library's
-                self.add("number", int(name == "grad"))
+                self.add(_NUMBER[name == "grad"])
             case Attribute(Name(name), "_array") if name in self.tensors:
                 self.add("array", name)
             case Comprehension(
@@ -130,7 +132,7 @@ class Code:
                 owner
             ):
                 self.push(index)
-                self.add("number", int(owner != Name("T")))
+                self.add(_NUMBER[owner != Name("T")])
             case Subscript(value, index) if not isinstance(index, Slice):
                 self._push_all((value, index))
                 self.add("item")
@@ -188,15 +190,15 @@ class Code:
             self.push(expr.operands[0])
             self.add("none_on_top")
             if expr.symbol == "is not":
-                self.add("unary", UNARY.index("not x"))
+                self.add("unary", "not")
             return
         self._push_all(expr.operands)
         if expr.symbol in UNARY:
-            self.add("unary", UNARY.index(expr.symbol))
+            self.add("unary", expr.symbol.removesuffix("x").strip())
         elif expr.symbol in ELEMENTWISE_COMPARISONS:
-            self.add("compare", ELEMENTWISE_COMPARISONS.index(expr.symbol))
+            self.add("compare", expr.symbol)
         elif expr.symbol in BINARY:
-            self.add("binary", BINARY.index(expr.symbol))
+            self.add("binary", expr.symbol)
         else:
             raise Unwritable
 
@@ -330,7 +332,7 @@ class Code:
     def _computed_test(self, expr: Expr, otherwise: str, holds: bool) -> None:
         self.push(expr)
         if holds:
-            self.add("unary", UNARY.index("not x"))
+            self.add("unary", "not")
         self.add("jump_if_not", to=otherwise or OUT)
 
     def _simple_test(self, expr: Expr) -> tuple[object, ...] | None:

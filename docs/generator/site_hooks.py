@@ -26,7 +26,7 @@ OUTSIDE = {
 #: Pages that only mention what others describe: a search shows them last.
 LISTS = ("names.md", "changelog.md", "operators/index.md", "api/index.md")
 #: Pages in which names are no links to what describes them.
-UNLINKED = ("names.md", "changelog.md", "helpers.md")
+UNLINKED = ("names.md", "changelog.md", "helpers.md", "machine.md")
 _LINK = re.compile(r"(?<!\!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)#\s]*)(#[^)\s]*)?\)")
 _FENCE = re.compile(r"^(```\w+)[ \t]+([^\n]+)$", re.MULTILINE)
 _ATTRIBUTE = re.compile(r'(?:title|append|in)="([^"]*)"')
@@ -59,6 +59,7 @@ def on_files(files: Files, config: Any) -> Files:
     made["operators/coverage.md"] = writer.coverage()
     made |= api_pages(url)
     made["helpers.md"] = generator("helpers_page").page(lambda place: place_address(place, url, "."))
+    made["machine.md"] = generator("machine_page").page()
     made["names.md"] = generator("names_page").page()
     for name, page in OUTSIDE.items():
         made[page] = (ROOT / name).read_text(encoding="utf-8")

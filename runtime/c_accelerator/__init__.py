@@ -69,7 +69,7 @@ def _sources(known: int) -> int:
     folder = os.path.dirname(__file__)
     written = b""
     for name in sorted(os.listdir(folder)):
-        if name.endswith((".c", ".h")):
+        if name.endswith((".c", ".def", ".h")):
             with open(os.path.join(folder, name), "rb") as file:
                 written += file.read()
     return zlib.crc32(written) if written else known
@@ -128,10 +128,16 @@ def accelerate(owner: Any) -> None:
                 setattr(owner, name, made)
 
 
+#: The functions that have a program written by hand, and these.
+by_hand: list[tuple[Callable[..., Any], str]] = []
+
+
 def accelerated(text: str) -> Callable[[Function], Function]:
     """Decorates a function written by hand that the machine runs by this program, if it is there."""
 
     def replaced(function: Function) -> Function:
+        by_hand.append((function, text))
+
         def prepare(made: Any) -> None:
             if _state.describe is not None or _state.machine is None:
                 made.run(assembled(function, text, None) if _lay_out() else None)
@@ -218,12 +224,12 @@ def program_of(function: FunctionType, owner: Any) -> tuple[Any, ...] | None:
 
 
 def assembled(function: Any, text: str, owner: Any) -> tuple[Any, ...] | None:
-    """The program of a text for a function; None where it does not fit."""
-    from .assembler import Assembler, Unfit
+    """The program of a text for a function; None where it does not fit, or is none."""
+    from .assembler import Assembler, Malformed, Unfit
 
     try:
         return Assembler(function, text, owner).program()
-    except (Unfit, LookupError, AttributeError, TypeError):  # as of an extension of other sources
+    except (Unfit, Malformed, LookupError, AttributeError, TypeError):  # as of an extension of other sources
         return None
 
 

@@ -157,6 +157,18 @@ typedef struct Recipe Recipe;
 #define NEXT 1    /* go on */
 #define RAISED -1 /* an exception is set */
 
+/* What a slot of a Node keeps. */
+enum {
+#define KEPT(name, meaning) KEEP_##name,
+#include "operations.def"
+    KEEP_COUNT
+};
+/* How many results a recipe is for, where that is no number of a tuple's. */
+enum {
+#define RESULTS(name, number, meaning) RESULTS_##name = number,
+#include "operations.def"
+};
+
 Recipe *recipe_new(PyObject *source);
 void recipe_free(Recipe *recipe);
 int record(Recipe *recipe, PyObject *out, PyObject *const *local);

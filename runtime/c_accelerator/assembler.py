@@ -2,74 +2,36 @@
 
 A program of ``generated/programs.json`` names locals, slots, and what the module of its function has. An
 instruction is an operation and its operands, ``->`` a label to go to where a test fails and ``=>`` one where
-it holds. Here names become numbers, offsets and objects.
+it holds. Here names become numbers, offsets and objects: operations.def says which words an operation has.
 """
 
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from types import FunctionType, ModuleType
 from typing import Any, Final
 
 from . import machine
+from .stack import EFFECTS, OUT, Malformed as Malformed, Stack
 
 Instruction = tuple[int, int, int, int, int, Any, Any]
 
 _VARIADIC: Final = 0x04  # CO_VARARGS
 #: So many loose arguments may be given.
 _LOOSE: Final = 8
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-#: The operations whose only operand is a local.
-_OF_LOCAL: Final = _words(
-    "is_plain is_tensor has_array is_array is_small is_contiguous is_type is_settled needs_no_grad has_type "
-    "has_backend have_one_type have_type are_tensors runs_all arrays number_like is_recorded is_index bounds "
-    "is_weak is_none is_missing are_ints are_many_ints is_apart may_write runs runs_itself local "
-    "array store wrap_view wrap_part wrap_views begin_write write end_write"
-)
-#: Those with a local and an object.
-_OF_LOCAL_AND_OBJECT: Final = frozenset(("is_same", "is_equal"))
-#: Those with a number.
-_OF_NUMBER: Final = _words(
-    "is_given is_more_given rest call call_out binary unary compare tuple unpack rows rows_keeping invoke"
-)
-_KEPT: Final = {"value": 0, "tensor": 1, "result": 2, "shape": 3, "type": 4, "shapes": 5}
-#: By how much an operation changes the height of the stack; those of operands' number are functions of it.
-_GROWTH: Final[Mapping[str, Callable[[int], int]]] = {
-    **{
-        name: lambda n: 1
-        for name in ("local", "rest", "type", "array", "arrays", "constant", "slot", "saved")
-    },
-    **{
-        name: lambda n: 1
-        for name in ("saved_or_none", "saved_result", "fetch", "fetch_kernel", "end_write", "view")
-    },
-    **{name: lambda n: -1 for name in ("binary", "compare", "item", "pop", "store", "write", "jump_if_not")},
-    **{
-        name: lambda n: -1
-        for name in _words(
-            "reshape join stack with_dim without_dim with_dims_ordered each_along at_key expand"
-        )
-    },
-    **{name: lambda n: -2 for name in ("with_dims_exchanged", "at_index", "parts_along")},
-    "in_range": lambda n: -4,
-    "bounds": lambda n: 3,
-    **{name: lambda n: -n for name in ("rows", "rows_keeping", "invoke", "invoke_method")},
-    "call": lambda n: -n,
-    "call_out": lambda n: -n,
-    "tuple": lambda n: 1 - n,
-    "method": lambda n: 1 - n,
-    "unpack": lambda n: n - 1,
-}
+#: What the words behind each operation are.
+_KINDS: Final = {name: tuple(operands.split()) for name, (_, operands, *_) in machine.operations.items()}
+#: The slot with the version of what a slot has.
+_VERSION: Final = {"own_saved": "{}_version", "own_result": "result_versions"}
 
 
 class Unfit(Exception):
     """The program is not for this function as it is."""
+
+
+#: Of an instruction: the number, the two offsets, the object and the key.
+_Operands = tuple[int, int, int, Any, Any]
 
 
 class Assembler:
@@ -83,19 +45,21 @@ class Assembler:
         self.locals = list(self.names)
         self.code: list[Instruction] = []
         self.labels: dict[str, int] = {}
-        self.jumps: list[tuple[int, str, int]] = []  # an instruction, its label, the height where it jumps
-        self.height = 0
-        self.heights: dict[str, int] = {}
-        for line in [*text.split("; "), "out:", "leave"]:
+        self.jumps: list[tuple[int, str]] = []  # an instruction, and its label
+        self.stack = Stack(machine.deepest)
+        for line in [*text.split("; "), f"{OUT}:", "leave"]:
             if line.endswith(":") and " " not in line:
-                self._place(line[:-1])
+                self.stack.place(line[:-1])
+                self.labels[line[:-1]] = len(self.code)
             else:
                 self._instruction(line)
 
     def program(self) -> tuple[Any, ...]:
-        """The program for the machine."""
+        """The program for the machine. Raises Malformed where an instruction jumps to nowhere."""
         code = list(self.code)
-        for at, label, _ in self.jumps:
+        for at, label in self.jumps:
+            if label not in self.labels:
+                raise Malformed(f"nothing is called {label}")
             code[at] = (*code[at][:2], self.labels[label], *code[at][3:])
         further = len(self.locals) - len(self.names)
         if len(self.locals) > machine.most_locals:
@@ -104,83 +68,77 @@ class Assembler:
 
     # -- lines -----------------------------------------------------------------------------
 
-    def _place(self, label: str) -> None:
-        self.labels[label] = len(self.code)
-        self.height = self.heights.get(label, self.height)
-
     def _instruction(self, line: str) -> None:
         line, _, holding = line.partition(" => ")
         line, _, failing = line.partition(" -> ")
-        operation, *operands = line.split(" ")
-        label = holding or failing
-        number, offset, second, found, key = self._operands(operation, operands)
-        if operation in ("fetch", "fetch_kernel"):
-            found, key = self._source(operands[0])
-            if type(found) is not dict:  # an attribute of an object, which is looked up each time
-                self._emit("fetch", 0, 0, 0, self.globals, found)
-                self._emit("attribute", 0, 0, 0, None, key)
-                if operation == "fetch":
-                    return
-                raise Unfit("a kernel is no attribute of its table")
-        tests = machine.operations[operation] < machine.operations["runs"]
-        if tests or operation in ("jump", "jump_if_not", "jump_or_pop", "jump_or_pop_not", "fetch_kernel"):
-            self.jumps.append((len(self.code), label or "out", 0))
+        operation, *words = line.split(" ")
+        if operation not in _KINDS:
+            raise Malformed(f"{operation} is no operation")
+        kinds = _KINDS[operation]
+        number, offset, second, found, key = self._operands(operation, kinds, words)
+        label = ""
+        if EFFECTS[operation].jumps:
+            label = holding or failing or OUT
+            self.jumps.append((len(self.code), label))
             second = int(bool(holding))
-        self._emit(operation, number, offset, second, found, key, label)
+        elif holding or failing:
+            raise Malformed(f"{operation} jumps nowhere")
+        if kinds == ("path",) and type(found) is not dict:  # an attribute, which is looked up each time
+            if label:
+                raise Unfit("a kernel is no attribute of its table")
+            self._emit(operation, 0, 0, 0, self.globals, found)
+            self._emit("attribute", 0, 0, 0, None, key)
+        else:
+            self._emit(operation, number, offset, second, found, key, label)
 
     def _emit(
         self, operation: str, number: int, offset: int, second: int, found: Any, key: Any, label: str = ""
     ) -> None:
-        growth = _GROWTH.get(operation)
-        before = self.height
-        self.height += 0 if growth is None else growth(number)
-        if self.height > machine.deepest or self.height < 0:
-            raise Unfit("the stack is too deep")
-        if label:  # where fetch_kernel jumps it has pushed nothing; jump_or_pop leaves the value there
-            taken = before if operation == "fetch_kernel" else self.height
-            self.heights.setdefault(label, taken)
-        if operation in ("jump_or_pop", "jump_or_pop_not"):
-            self.height -= 1
-        self.code.append((machine.operations[operation], number, 0, offset, second, found, key))
+        self.stack.run(operation, number, label)
+        self.code.append((machine.operations[operation][0], number, 0, offset, second, found, key))
 
-    def _operands(self, operation: str, operands: Sequence[str]) -> tuple[int, int, int, Any, Any]:
-        """The number, the two offsets, the object and the key of an instruction."""
-        if operation in _OF_LOCAL:
-            return self._local(operands[0]), 0, 0, None, None
-        if operation in _OF_LOCAL_AND_OBJECT:
-            return self._local(operands[0]), 0, 0, _literal(operands[1:]), None
-        if operation in _OF_NUMBER:
-            return int(operands[0]), 0, 0, None, None
-        match operation, operands:
-            case "constant", _:
-                return 0, 0, 0, _literal(operands), None
-            case "weak_has", [kind]:
-                return 0, 0, 0, self._value(kind), None
-            case "is_class", [name, kind]:
-                return self._local(name), 0, 0, self._value(kind), None
-            case "goes", [number]:
-                return int(number), 0, 0, None, self._node()
-            case "number", [number]:
-                return int(number), 0, 0, None, self._node() if int(number) else None
-            case "slot", [slot]:
-                return 0, self._offset(slot), 0, None, self._node()
-            case (("saved" | "saved_or_none"), [slot]):
-                return 0, self._offset(slot), self._offset(f"{slot}_version"), None, self._node()
-            case "saved_result", [slot]:
-                return 0, self._offset(slot), self._offset("result_versions"), None, self._node()
-            case "free", [slot, name]:
-                return 0, self._offset(slot), 0, self._value(name), self._node()
-            case (("attribute" | "wrap_as"), [name]):
-                return 0, 0, 0, None, name
-            case "has_dims", [name, count]:
-                return self._local(name), int(count), 0, None, None
-            case (("are_rows" | "have_rows_of"), [name, dim]):
-                return self._local(name), self._local(dim), 0, None, None
-            case (("method" | "invoke_method"), [name, count]):
-                return int(count), 0, 0, None, name
-            case "record", _:
-                return 0, 0, 0, self._recipe(*operands), None
-        return 0, 0, 0, None, None
+    def _operands(self, operation: str, kinds: Sequence[str], words: Sequence[str]) -> _Operands:
+        """What the words behind an operation are; those that may be of any number are the last."""
+        number = offset = second = 0
+        found: Any = None
+        key: Any = None
+        left: Iterator[str] = iter(words)
+        for kind in kinds:
+            if kind == "own":  # no word says so
+                key = self._node()
+                continue
+            word = next(left, None)
+            if word is None:
+                raise Malformed(f"{operation} has no {kind}")
+            match kind:
+                case "local":
+                    number = self._local(word)
+                case "other":
+                    offset = self._local(word)
+                case "count":
+                    number = int(word)
+                case "dims":
+                    offset = int(word)
+                case "literal":
+                    found = _literal([word, *left])
+                case "global":
+                    found = self._value(word)
+                case "path":
+                    found, key = self._source(word)
+                case "attribute":
+                    key = word
+                case "recipe":
+                    found = self._recipe(word, *left)
+                case "own_edge":
+                    number, key = int(word), self._node()
+                case "own_slot" | "own_saved" | "own_result":
+                    offset, key = self._offset(word), self._node()
+                    second = 0 if kind == "own_slot" else self._offset(_VERSION[kind].format(word))
+                case _:
+                    number = machine.numbers[kind][word]
+        if next(left, None) is not None:
+            raise Malformed(f"{operation} has words that are no operands")
+        return number, offset, second, found, key
 
     # -- operands --------------------------------------------------------------------------
 
@@ -237,7 +195,9 @@ class Assembler:
             slots = []
             for edges, what, local, slot in keeps:
                 version = machine.offset(cls, f"{slot}_version") if what == "tensor" else 0
-                slots.append((edges, _KEPT[what], local, machine.offset(cls, slot), version))
+                slots.append(
+                    (edges, machine.numbers["kept"][what], local, machine.offset(cls, slot), version)
+                )
             noted = machine.offset(cls, "result_versions") if versions == "1" else 0
             return cls, tuple(slots), noted, machine.offset(cls, "num_inputs") if results == "views" else 0
 
@@ -250,9 +210,9 @@ class Assembler:
 
 
 def _results(text: str) -> tuple[int, int, int]:
-    """How many results there are, 0 if it is one Tensor, -1 of a tuple of views; two sets of them as bits."""
-    if text in ("one", "views"):
-        return -int(text == "views"), 0, 0
+    """How many results there are, or the number of a word for that; two sets of them as bits."""
+    if text in machine.numbers["results"]:
+        return machine.numbers["results"][text], 0, 0
     count, outputs, constants = text.split(":")
     return int(count), int(outputs), int(constants)
 

@@ -100,51 +100,40 @@ static int compute(Frame *frame, const Instruction *at) {
 /* Whether what is computed of an operand is NumPy's. */
 static int is_numpys(PyObject *operand) { return PyArray_Check(operand) || PyArray_CheckScalar(operand); }
 
-/* Operators by their numbers in BINARY, UNARY and ELEMENTWISE_COMPARISONS of codegen/ir/expressions.py. */
-static PyObject *apply_binary(int number, PyObject *a, PyObject *b) {
-    switch (number) {
-        case 0: return PyNumber_Add(a, b);
-        case 1: return PyNumber_Subtract(a, b);
-        case 2: return PyNumber_Multiply(a, b);
-        case 3: return PyNumber_TrueDivide(a, b);
-        case 4: return PyNumber_Power(a, b, Py_None);
-        case 5: return PyNumber_Remainder(a, b);
-        case 6: return PyNumber_FloorDivide(a, b);
-        case 7: return PyNumber_MatrixMultiply(a, b);
-        case 8: return PyNumber_And(a, b);
-        case 9: return PyNumber_Or(a, b);
-        case 10: return PyNumber_Xor(a, b);
-        case 11: return PyNumber_Lshift(a, b);
-        default: return PyNumber_Rshift(a, b);
-    }
+static PyObject *power(PyObject *a, PyObject *b) { return PyNumber_Power(a, b, Py_None); }
+
+static PyObject *logical_not(PyObject *a) {
+    int truth = PyObject_Not(a);
+    return truth < 0 ? NULL : PyBool_FromLong(truth);
 }
 
+#define NONE -1 /* no ufunc */
+
 static int binary(Frame *frame, int number) {
+    static const struct { binaryfunc function; int ufunc; } operators[] = {
+#define BINARY(symbol, function, ufunc) {function, ufunc},
+#include "operations.def"
+    };
     PyObject **operands = frame->top - 2;
     if (!is_numpys(operands[0]) && !is_numpys(operands[1])) {
-        return replace_top(frame, 2, apply_binary(number, operands[0], operands[1]));
+        return replace_top(frame, 2, operators[number].function(operands[0], operands[1]));
     }
-    PyObject *result = number < 4 ? ufunc_result(PyTuple_GET_ITEM(layout.ufuncs, number), operands, 2) : NULL;
+    int place = operators[number].ufunc;
+    PyObject *result = place == NONE ? NULL : ufunc_result(PyTuple_GET_ITEM(layout.ufuncs, place), operands, 2);
     if (result == NULL) return PyErr_Occurred() ? RAISED : LEFT;
     return replace_top(frame, 2, result);
 }
 
-static PyObject *apply_unary(int number, PyObject *a) {
-    int truth;
-    switch (number) {
-        case 0: return PyNumber_Negative(a);
-        case 1: return PyNumber_Positive(a);
-        case 2: return PyNumber_Invert(a);
-        default:
-            truth = PyObject_Not(a);
-            return truth < 0 ? NULL : PyBool_FromLong(truth);
-    }
-}
-
 static int unary(Frame *frame, int number) {
+    static const struct { unaryfunc function; int ufunc; } operators[] = {
+#define UNARY(symbol, function, ufunc) {function, ufunc},
+#include "operations.def"
+    };
     PyObject **operand = frame->top - 1;
-    if (number == 3 || !is_numpys(*operand)) return replace_top(frame, 1, apply_unary(number, *operand));
-    PyObject *result = number == 0 ? ufunc_result(PyTuple_GET_ITEM(layout.ufuncs, 4), operand, 1) : NULL;
+    unaryfunc function = operators[number].function;
+    if (function == logical_not || !is_numpys(*operand)) return replace_top(frame, 1, function(*operand));
+    int place = operators[number].ufunc;
+    PyObject *result = place == NONE ? NULL : ufunc_result(PyTuple_GET_ITEM(layout.ufuncs, place), operand, 1);
     if (result == NULL) return PyErr_Occurred() ? RAISED : LEFT;
     return replace_top(frame, 1, result);
 }
@@ -152,7 +141,10 @@ static int unary(Frame *frame, int number) {
 static int compare(Frame *frame, int number) {
     PyObject **operands = frame->top - 2;
     if (is_numpys(operands[0]) || is_numpys(operands[1])) return LEFT;
-    static const int kinds[] = {Py_EQ, Py_NE, Py_LT, Py_LE, Py_GT, Py_GE};
+    static const int kinds[] = {
+#define COMPARISON(symbol, number) number,
+#include "operations.def"
+    };
     return replace_top(frame, 2, PyObject_RichCompare(operands[0], operands[1], kinds[number]));
 }
 
@@ -198,7 +190,7 @@ static PyObject *kept_number(PyObject *numbers, PyObject *number) {
 
 /* The array that a Type keeps for a number. */
 static int keep_number(Frame *frame, const Instruction *at) {
-    PyObject *type = at->number ? READ_OWN(frame->local[0], at, layout.node_type) : frame->local[0];
+    PyObject *type = at->operation == OP_number_of_node ? READ_OWN(frame->local[0], at, layout.node_type) : frame->local[0];
     PyObject *numbers = READ_TYPE(type, numbers);
     if (numbers == NULL || !PyDict_Check(numbers)) return LEFT;
     PyObject *number = *--frame->top;
@@ -438,7 +430,7 @@ static int step(Frame *frame, const Program *program, const Instruction *at, con
         case OP_unpack: return unpack(frame, at->number);
         case OP_write: return write_array(frame, at);
         case OP_saved_result: return push_saved_result(frame, at);
-        case OP_number: return keep_number(frame, at);
+        case OP_number: case OP_number_of_node: return keep_number(frame, at);
         case OP_fetch: case OP_fetch_kernel: return fetch(frame, program, at, next);
         case OP_call: return call(frame, at->number, 0);
         case OP_call_out: return call(frame, at->number, 1);

@@ -3,11 +3,12 @@
 #define TENGEN_MACHINE_H
 
 #include "accelerator.h"
-#include "operations.h"
 
-#define NUMBERED(name) OP_##name,
-enum { OPERATIONS(NUMBERED) OPERATION_COUNT };
-#undef NUMBERED
+enum {
+#define OPERATION(name, operands, stack, jump, meaning) OP_##name,
+#include "operations.def"
+    OPERATION_COUNT
+};
 
 /* What local 0 has in a slot of the class of Nodes that an instruction is for, or of a base of that. */
 #define READ_OWN(node, at, offset) READ_AT(node, (PyTypeObject *)(at)->key, offset)

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-operations: dict[str, int]
+operations: dict[str, tuple[int, str, str, str]]
+numbers: dict[str, dict[str, int]]
 REQUIRED: object
 deepest: int
 most_locals: int

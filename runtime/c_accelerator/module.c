@@ -38,20 +38,38 @@ static int make_constants(void) {
     return zero && one && out_names && str_enabled && str_apply && str_release && str_of_array && str_locked && str_inference && str_layout_policy && required ? 0 : -1;
 }
 
-/* The numbers of the operations, by name. */
-static PyObject *operations(void) {
-    static const char *const names[] = {
-#define NAMED(name) #name,
-        OPERATIONS(NAMED)
-#undef NAMED
-    };
-    PyObject *found = PyDict_New();
-    for (int i = 0; found != NULL && i < OPERATION_COUNT; i++) {
-        PyObject *number = PyLong_FromLong(i);
-        if (number == NULL || PyDict_SetItemString(found, names[i], number) < 0) Py_CLEAR(found);
-        Py_XDECREF(number);
-    }
+/* A dictionary with one more entry, to which ``value`` is given; NULL, and nothing is held, where that failed. */
+static PyObject *with(PyObject *found, const char *name, PyObject *value) {
+    if (value == NULL || found == NULL || PyDict_SetItemString(found, name, value) < 0) Py_CLEAR(found);
+    Py_XDECREF(value);
     return found;
+}
+
+/* Of the operations by name: the number, the operands, what they do to the stack, the same where they jump. */
+static PyObject *operations(void) {
+    PyObject *found = PyDict_New();
+#define OPERATION(name, operands, stack, jump, meaning) \
+    found = with(found, #name, Py_BuildValue("(isss)", OP_##name, operands, stack, jump));
+#include "operations.def"
+    return found;
+}
+
+/* The numbers of other words, by kind and word. */
+static PyObject *numbers(void) {
+    PyObject *binary = PyDict_New(), *unary = PyDict_New(), *comparison = PyDict_New(), *kept = PyDict_New(), *results = PyDict_New();
+    int binaries = 0, unaries = 0, comparisons = 0;
+#define BINARY(symbol, function, ufunc) binary = with(binary, symbol, PyLong_FromLong(binaries++));
+#define UNARY(symbol, function, ufunc) unary = with(unary, symbol, PyLong_FromLong(unaries++));
+#define COMPARISON(symbol, number) comparison = with(comparison, symbol, PyLong_FromLong(comparisons++));
+#define KEPT(name, meaning) kept = with(kept, #name, PyLong_FromLong(KEEP_##name));
+#define RESULTS(name, number, meaning) results = with(results, #name, PyLong_FromLong(number));
+#include "operations.def"
+    PyObject *found = PyDict_New();
+    found = with(found, "binary", binary);
+    found = with(found, "unary", unary);
+    found = with(found, "comparison", comparison);
+    found = with(found, "kept", kept);
+    return with(found, "results", results);
 }
 
 static int add(PyObject *module, const char *name, PyObject *value) {
@@ -83,6 +101,7 @@ PyMODINIT_FUNC PyInit_machine(void) {
     PyObject *module = PyModule_Create(&definition);
     if (module == NULL) return NULL;
     if (add(module, "Accelerated", Py_NewRef((PyObject *)&Accelerated_Type)) < 0 || add(module, "operations", operations()) < 0 ||
+        add(module, "numbers", numbers()) < 0 ||
         add(module, "REQUIRED", Py_NewRef(required)) < 0 || add(module, "deepest", PyLong_FromLong(DEEPEST - 3)) < 0 ||
         add(module, "most_locals", PyLong_FromLong(MOST_LOCALS)) < 0 ||
         add(module, "sources", PyLong_FromUnsignedLong(SOURCES)) < 0) {

@@ -1,6 +1,15 @@
 /* Programs as they are kept: made of the tuples that assembler.py writes, and checked. */
 #include "machine.h"
 
+/* Whether an operation reads the Node in local 0. */
+static int is_of_node(int operation) {
+    static const char *const operands[] = {
+#define OPERATION(name, operands, stack, jump, meaning) operands,
+#include "operations.def"
+    };
+    return strncmp(operands[operation], "own", 3) == 0;
+}
+
 static int read_instruction(Instruction *to, PyObject *source, Py_ssize_t count) {
     PyObject *object, *key;
     if (!PyTuple_Check(source)) {
@@ -19,10 +28,7 @@ static int read_instruction(Instruction *to, PyObject *source, Py_ssize_t count)
         PyErr_SetString(PyExc_TypeError, "a fetch is from a dictionary");
         return -1;
     }
-    int own = to->operation == OP_slot || to->operation == OP_saved || to->operation == OP_saved_or_none ||
-              to->operation == OP_saved_result || to->operation == OP_free || to->operation == OP_goes ||
-              (to->operation == OP_number && to->number);
-    if (own && (!PyType_Check(key) || !PyType_IsSubtype((PyTypeObject *)key, layout.Node))) {
+    if (is_of_node(to->operation) && (!PyType_Check(key) || !PyType_IsSubtype((PyTypeObject *)key, layout.Node))) {
         PyErr_SetString(PyExc_TypeError, "slots are read of a class of Nodes");
         return -1;
     }

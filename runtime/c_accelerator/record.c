@@ -269,10 +269,6 @@ PyObject *edge_of(PyObject *tensor) {
 
 /* -- Nodes ---------------------------------------------------------------------------------------------------- */
 
-/* What a slot of a Node keeps: an argument as it is; a tensor, with its version in a second slot; the array of the
-   result; the shape or the Type of a tensor; the shapes of a list of tensors. */
-enum { KEEP_VALUE, KEEP_TENSOR, KEEP_RESULT, KEEP_SHAPE, KEEP_TYPE, KEEP_SHAPES };
-
 typedef struct {
     unsigned int needed; /* the edges for which it is kept, a bit each; 0: always */
     int what, local;
@@ -282,7 +278,7 @@ typedef struct {
 struct Recipe {
     int inputs, input[8];     /* the locals that have gradients; of lists of Tensors -1 less their number */
     int own_type;             /* whether only results of the Type that runs have a history */
-    int results;              /* 0: one Tensor; -1: a tuple of views; else how many there are in a tuple */
+    int results;              /* RESULTS_one, RESULTS_views, or how many there are in a tuple */
     unsigned int outputs;     /* of several those that have a history, a bit each */
     unsigned int constants;   /* and those whose versions are noted although they have none */
     PyObject *complete;       /* gives the rest, when it is first needed; the program holds it */
@@ -423,15 +419,15 @@ static int keep(PyObject *node, const Kept *kept, PyObject *out, PyObject *const
     PyObject *value = local[kept->local];
     if (!needed || value == NULL) {
         set_new(node, kept->offset, Py_None);
-        if (kept->what == KEEP_TENSOR) set_new(node, kept->version, zero);
+        if (kept->what == KEEP_tensor) set_new(node, kept->version, zero);
         return 0;
     }
     switch (kept->what) {
-        case KEEP_TENSOR: return keep_tensor(node, kept, value);
-        case KEEP_RESULT: value = READ_TENSOR(out, array); break;
-        case KEEP_TYPE: value = value == Py_None ? value : READ_TENSOR(value, type); break;
-        case KEEP_SHAPES: return keep_new(node, kept, shapes_of(value));
-        case KEEP_SHAPE:
+        case KEEP_tensor: return keep_tensor(node, kept, value);
+        case KEEP_result: value = READ_TENSOR(out, array); break;
+        case KEEP_type: value = value == Py_None ? value : READ_TENSOR(value, type); break;
+        case KEEP_shapes: return keep_new(node, kept, shapes_of(value));
+        case KEEP_shape:
             if (value != Py_None) return keep_new(node, kept, shape_of(READ_TENSOR(value, array)));
     }
     if (value == NULL) return -1;
@@ -570,9 +566,9 @@ static int note_versions(const Recipe *recipe, PyObject *node, PyObject *out) {
 static int attach_node(Recipe *recipe, PyObject *out, PyObject *const *local) {
     PyObject *node = new_node(recipe, out, local);
     if (node == NULL) return RAISED;
-    int failed = recipe->results == 0 && attach(out, node, 0) < 0;
+    int failed = recipe->results == RESULTS_one && attach(out, node, 0) < 0;
     for (Py_ssize_t i = 0; recipe->results && !failed && i < PyTuple_GET_SIZE(out); i++) {
-        if (recipe->results < 0 || (recipe->outputs >> i & 1)) failed = attach(PyTuple_GET_ITEM(out, i), node, i) < 0;
+        if (recipe->results == RESULTS_views || (recipe->outputs >> i & 1)) failed = attach(PyTuple_GET_ITEM(out, i), node, i) < 0;
     }
     if (!failed && recipe->constants) failed = note_versions(recipe, node, out) < 0;
     Py_DECREF(node);

@@ -101,7 +101,7 @@ static int test_tensor(const Frame *frame, const Instruction *at, PyObject *valu
         case OP_has_type: return has_type(frame, value);
         case OP_has_backend: return has_backend(frame, value);
         case OP_is_recorded: return is_recorded(value);
-        case OP_is_index: return is_index(value, frame->local[at->number + 1]);
+        case OP_is_index: return is_index(value, frame->local[at->offset]);
         case OP_is_apart: return is_apart(frame, value);
         default: return may_write(value);
     }
