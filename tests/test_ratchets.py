@@ -1,0 +1,153 @@
+"""What makes the house hard to live in, counted: numbers that may only fall.
+
+A number that a change makes smaller is written down smaller, so that no later change undoes it.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import importlib
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from test_layers import PROJECT, _modules_named, absolute, module_name, modules, strongly_connected, tree
+
+from tengen import c_accelerator
+from tengen.testing.declared import declarations
+
+#: What cannot be far above what is counted, or the number would say nothing: a hundredth, or so many.
+SLACK = 2
+
+
+def kernels_without_a_body() -> int:
+    """Operators whose CPU kernel is the name of a function."""
+    kernels = [o.kernels.get("CPU") for o in declarations().operators]
+    return sum(kernel is not None and kernel.function is not None for kernel in kernels)
+
+
+def native_kernels_apart() -> int:
+    """Native kernels that are declared apart from their operators."""
+    return len(declarations().native_kernels)
+
+
+def formulas_with_helpers() -> int:
+    """Derivatives with a formula that calls a function by hand."""
+    return sum(bool(d.helpers) for d in declarations().derivatives)
+
+
+def thresholds() -> int:
+    """The numbers of core/costs.py from which on something else is done."""
+    return len(cost_names())
+
+
+@functools.cache
+def cost_names() -> frozenset[str]:
+    found = tree(PROJECT / "runtime" / "core" / "costs.py").body
+    return frozenset(
+        target.id
+        for node in found
+        for target in (node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)])
+        if isinstance(target, ast.Name) and target.id.isupper()
+    )
+
+
+def functions(folder: str) -> Iterator[ast.FunctionDef]:
+    """The functions of a folder of the runtime."""
+    for path in modules(f"runtime/{folder}"):
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.FunctionDef):
+                yield node
+
+
+def functions_that_fork() -> int:
+    """Kernels that do something else from a number of elements on, or where there are native ones."""
+    forks = cost_names() | {"kernels"}
+    return sum(
+        any(
+            isinstance(part, ast.Name) and part.id in forks
+            for test in ast.walk(function)
+            if isinstance(test, ast.If | ast.IfExp)
+            for part in ast.walk(test.test)
+        )
+        for function in functions("native")
+    )
+
+
+def programs_by_hand() -> int:
+    """Programs for the machine in C that are written by hand."""
+    for path in modules("runtime/native") + modules("runtime/composite") + modules("runtime/tensors"):
+        if "accelerated(" in path.read_text(encoding="utf-8"):
+            importlib.import_module(f"tengen.{module_name(path)}")
+    return len(c_accelerator.by_hand)
+
+
+def texts_read_back() -> int:
+    """Regular expressions by which the generator reads text that it wrote itself."""
+    return sum(
+        len(re.findall(r"\bre\.\w+\(", path.read_text(encoding="utf-8")))
+        for path in modules("codegen/specialise")
+    )
+
+
+def largest_ring() -> int:
+    """Modules of the runtime that import each other in a ring; imports for type checkers count."""
+    names = {module_name(path): path for path in modules("runtime")}
+    edges = {name: set(_modules_named(names, imported(path))) for name, path in names.items()}
+    return max(map(len, strongly_connected(edges)))
+
+
+def imported(path: Path) -> Iterator[str]:
+    """The full names of all that a module imports, for type checkers, too."""
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Import):
+            yield from [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            yield from [f"{absolute(path, node)}.{alias.name}" for alias in node.names]
+
+
+def lines_by_hand() -> int:
+    """Hand-written lines of the runtime."""
+    return sum(len(path.read_bytes().splitlines()) for path in modules("runtime"))
+
+
+def raises_in_silence(folder: str) -> int:
+    """Public functions that raise, and whose docstring does not say so."""
+    return sum(
+        not function.name.startswith("_")
+        and any(isinstance(part, ast.Raise) and part.exc is not None for part in ast.walk(function))
+        and not re.search(r"raise|Error|error", ast.get_docstring(function) or "")
+        for function in functions(folder)
+    )
+
+
+def kernels_that_raise_in_silence() -> int:
+    return raises_in_silence("native")
+
+
+def composites_that_raise_in_silence() -> int:
+    return raises_in_silence("composite")
+
+
+RATCHETS: dict[Callable[[], int], int] = {
+    kernels_without_a_body: 330,
+    native_kernels_apart: 113,
+    formulas_with_helpers: 157,
+    thresholds: 76,
+    functions_that_fork: 61,
+    programs_by_hand: 27,
+    texts_read_back: 23,
+    largest_ring: 76,
+    lines_by_hand: 124500,
+    kernels_that_raise_in_silence: 161,
+    composites_that_raise_in_silence: 69,
+}
+
+
+@pytest.mark.parametrize("count", RATCHETS, ids=lambda count: count.__name__)
+def test_it_only_falls(count: Callable[[], int]) -> None:
+    found, most = count(), RATCHETS[count]
+    assert found <= most, f"{count.__doc__}: {found}, and there were {most}"
+    assert most <= found + max(SLACK, found // 100), f"it has fallen: write {found} for {count.__name__}"
