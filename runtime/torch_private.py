@@ -392,27 +392,6 @@ def refusal(fullname: str) -> str | None:
     return next((why for name, why in REFUSED.items() if f"{fullname}.".startswith(f"{name}.")), None)
 
 
-class FlopCounterMode:
-    """What has counted nothing, as PyTorch's before it is entered: to count is refused by RuntimeError."""
-
-    def __init__(self, mods: Any = None, depth: int = 2, display: bool = True, custom_mapping: Any = None):
-        self.mods, self.depth, self.display, self.custom_mapping = mods, depth, display, custom_mapping
-
-    def get_total_flops(self) -> int:
-        return 0
-
-    def get_flop_counts(self) -> dict[str, dict[Any, int]]:
-        return {"Global": {}}
-
-    def __enter__(self) -> Any:
-        raise RuntimeError(
-            "FlopCounterMode.__enter__: operations are not counted here; `tengen.profiler` counts time"
-        )
-
-    def __exit__(self, *error: object) -> None:
-        """Nothing, as it was not entered."""
-
-
 #: By PyTorch's name: a module of tengen, or what gives the names in one that is made.
 MODULES: Final[dict[str, str | Callable[[], dict[str, Any]]]] = {
     "torch._C": _core,
@@ -440,7 +419,6 @@ MODULES: Final[dict[str, str | Callable[[], dict[str, Any]]]] = {
     "torch.nn.modules.utils": _module_utils,
     "torch.torch_version": lambda: {"TorchVersion": TorchVersion},
     "torch.utils._pytree": _pytree,
-    "torch.utils.flop_counter": lambda: {"FlopCounterMode": FlopCounterMode},
     **INTERNALS,
 }
 

@@ -131,6 +131,7 @@ class _Nn:
         self.cname = self.fields.pop("cname")
         self.buffers = tuple(self.buffer_names())
         self.backward_layout = self.fields.pop("backward_layout", None)
+        self.backward_flops = self.fields.pop("backward_flops", None)
         self.backward_batching = self.fields.pop("backward_batching", self.fields.get("batching"))
         self.gradients = tuple(self.gradient_names())
         self.unsaved = frozenset(self.unsaved_names())
@@ -265,6 +266,8 @@ class _Nn:
             fields["batching"] = self.backward_batching
         if self.backward_layout is not None:
             fields["layout"] = self.backward_layout
+        if self.backward_flops is not None:
+            fields["flops"] = self.backward_flops
         if self.backward_native is not None:
             fields["native"] = self.backward_native
         return self.derived(schema, fields)

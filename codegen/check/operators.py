@@ -130,6 +130,7 @@ class OperatorChecker:
             saves_result=self.saves_result(declared, kernels),
             symbolic=self.symbolic_checker.symbolic(schema, fields.get("symbolic")),
             write_back=self.symbolic_checker.write_back(schema, fields.get("write_back")),
+            flops=self.symbolic_checker.flops(schema, fields.get("flops")),
             batching=self.batching_checker.batching(schema, fields.get("batching"), tags, composite),
             doc=" ".join(fields["doc"].value.split()) if "doc" in fields else "",
             accepted=self.accepted(fields),

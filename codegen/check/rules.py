@@ -1,13 +1,13 @@
-"""Check: how operators are written as ONNX, and how writes go through views.
+"""Check: how operators are written as ONNX, how writes go through views, and what calls count as.
 
 ``symbolic`` is an expression of ONNX's operators, or a function of runtime/onnx/symbolics*.py by its bare
-name; ``write_back`` is an expression over Tensors. Each becomes a Rule of the model.
+name; ``write_back`` and ``flops`` are expressions over Tensors. Each becomes a Rule of the model.
 """
 
 from __future__ import annotations
 
 from ..model.diagnostics import Report
-from ..model.operators import WRITTEN, Rule
+from ..model.operators import RESULT, WRITTEN, Formula, Rule
 from ..model.schema import Schema
 from ..model.source import Located
 from ..parse.formula import parse_formula
@@ -29,7 +29,7 @@ class SymbolicChecker:
         if formula is None:
             return None
         names = tuple(a.name for a in schema.arguments)
-        return rule_of(formula, names, self.sources.symbolics, self.report, "symbolic", "result")
+        return rule_of(formula, names, self.sources.symbolics, self.report, "symbolic", RESULT)
 
     def write_back(self, schema: Schema, value: Located | None) -> Rule | None:
         """What ``write_back`` says."""
@@ -44,9 +44,18 @@ class SymbolicChecker:
                 expected="Tensor(a) self in the schema, and Tensor(a) as its result",
             )
             return None
-        values = {*(a.name for a in schema.arguments), WRITTEN}
+        return self._over_tensors(schema, formula, "write_back", WRITTEN)
+
+    def flops(self, schema: Schema, value: Located | None) -> Rule | None:
+        """What ``flops`` says."""
+        formula = None if value is None else parse_formula(value, self.report, "flops")
+        return None if formula is None else self._over_tensors(schema, formula, "flops", RESULT)
+
+    def _over_tensors(self, schema: Schema, formula: Formula, key: str, extra: str) -> Rule:
+        """The rule of an expression of the arguments, and of one thing more."""
+        values = {*(a.name for a in schema.arguments), extra}
         operators, helpers = self.sources.operators, self.sources.formulas
-        check_names(formula, TensorVocabulary("write_back", values, operators, helpers), self.report)
+        check_names(formula, TensorVocabulary(key, values, operators, helpers), self.report)
         called = sorted(formula.names() - values)
         calls = {n: _formula(qualified) for n, qualified in helpers.qualified(called).items()}
         calls |= {

@@ -39,6 +39,7 @@ _KEYS = {
     "symbolic": "ONNX",
     "batching": "batching",
     "write_back": "write back",
+    "flops": "flops",
     "reference": "reference",
 }
 
@@ -245,6 +246,8 @@ class Explainer:
             yield from self._keys("batching", formulas) if formulas else [row("batching", batching.kind)]
         if operator.write_back is not None:
             yield from self._keys("write back", [operator.write_back.formula])
+        if operator.flops is not None:
+            yield from self._keys("flops", [operator.flops.formula])
         if operator.reference is not None:
             yield from self._keys("reference", [operator.reference])
 

@@ -74,11 +74,11 @@ def named_functions(operator: Operator, derivative: Derivative | None) -> Iterat
         rule = operator.symbolic
         for qualified in [*([rule.function] if rule.function else []), *rule.calls.values()]:
             yield "symbolic", "onnx", qualified
-    if operator.write_back is not None:
-        for qualified in operator.write_back.calls.values():
+    for key, over_tensors in (("write_back", operator.write_back), ("flops", operator.flops)):
+        for qualified in () if over_tensors is None else over_tensors.calls.values():
             package, dot, below = qualified.partition(".")
             if dot:  # an operator has no module
-                yield "write_back", *((package, below) if package == _FORMULAS else (_FORMULAS, qualified))
+                yield key, *((package, below) if package == _FORMULAS else (_FORMULAS, qualified))
     for batching in cases_of(operator.batching):
         for qualified in batching.helpers.values():
             yield "batching", _FORMULAS, qualified

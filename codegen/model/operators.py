@@ -57,6 +57,8 @@ class Kernel:
 
 #: What the rule of a write through a view calls the new contents of the view.
 WRITTEN = "written"
+#: What rules call what the operator gives: a Tensor, or several.
+RESULT = "result"
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +181,7 @@ class Operator:
     symbolic: Rule | None = None  # over ONNX's operators
     no_symbolic: str = ""  # why none follows from the kernel
     write_back: Rule | None = None  # of a view: the tensor after a write to the view
+    flops: Rule | None = None  # how many operations on numbers a call counts as
     native: Formula | None = None  # the expression of its native kernel, where its kernel is a function
     doc: str = ""
     accepted: Mapping[str, Located] = field(default_factory=dict)  # PyTorch's keys without effect here

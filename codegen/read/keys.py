@@ -54,6 +54,7 @@ _MORE = (
     Key("saves_result", _BOOL, "whether a derivative that follows from the kernel may save the result"),
     Key("symbolic", _STR, "the operator in ONNX"),
     Key("write_back", _STR, "of a view: the tensor after a write to the view"),
+    Key("flops", ("scalar",), "how many operations on numbers a call counts as"),
     Key("module", ("str", "map"), "the class of tengen.nn that calls it: its name, or more of it"),
     Key("public", _STR, "the function by whose name errors tell of it, where its own is not public"),
     Key("doc", _STR, "the docstring"),
@@ -133,6 +134,7 @@ KEYS: dict[str, dict[str, Key]] = {
         Key("backward_layout", _WORDS, "the layout of the gradients"),
         Key("backward_derivatives", _MAP, "the derivative entry of the backward operator"),
         Key("backward_batching", ("str", "map"), "what vmap does to the backward operator"),
+        Key("backward_flops", ("scalar",), "how many operations on numbers the backward operator counts as"),
         *_MORE,
     ),
 }

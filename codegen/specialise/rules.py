@@ -1,4 +1,4 @@
-"""Specialise: rules of operators, for ONNX and for writes through views, as rows of a generated table."""
+"""Specialise: rules of operators, for ONNX, for writes through views and for counts, as rows of tables."""
 
 from __future__ import annotations
 
@@ -6,36 +6,41 @@ from collections.abc import Iterable, Mapping
 
 from ..model.annotations import parameter_name
 from ..model.derived import Variant
-from ..model.operators import WRITTEN
+from ..model.operators import RESULT, WRITTEN, Operator, Rule
 from ..read.functions import module_path
 
+#: The keys whose values are rules, and what each gets behind the arguments.
+EXTRA = {"symbolic": RESULT, "write_back": WRITTEN, "flops": RESULT}
 
-def rows(variants: Iterable[Variant], written: bool = False) -> list[tuple[str, str]]:
-    """Each operator that has a rule, and the rule as a Python expression of a function."""
+
+def _rule(operator: Operator, key: str) -> Rule | None:
+    found: Rule | None = getattr(operator, key)
+    return found
+
+
+def rows(variants: Iterable[Variant], key: str) -> list[tuple[str, str]]:
+    """Each operator that has a rule by that key, and the rule as a Python expression of a function."""
     found = []
     for variant in variants:
         operator = variant.operator
-        rule = operator.write_back if written else operator.symbolic
+        rule = _rule(operator, key)
         if rule is None or variant.kind in ("inplace", "out"):
             continue
         names = [parameter_name(a.name) for a in operator.schema.arguments]
-        extra = WRITTEN if written else "result"
         text = rule.formula.text
         if rule.function is not None:
-            given = [*names, *(["result"] if rule.takes_result else [])]
+            given = [*names, *([RESULT] if rule.takes_result else [])]
             text = f"{rule.function.rpartition('.')[2]}({', '.join(given)})"
-        found.append((str(variant.name), f"lambda {', '.join([*names, extra])}: {text}"))
+        found.append((str(variant.name), f"lambda {', '.join([*names, EXTRA[key]])}: {text}"))
     return sorted(found)
 
 
-def imports(
-    variants: Iterable[Variant], package: str, functions: Mapping[str, str], written: bool = False
-) -> list[str]:
+def imports(variants: Iterable[Variant], package: str, functions: Mapping[str, str], key: str) -> list[str]:
     """The lines that import the functions that rules call; ``functions`` are those of operators."""
     by_module: dict[str, set[str]] = {}
     namespace = False  # whether numbers are computed by that of arrays
     for variant in variants:
-        rule = variant.operator.write_back if written else variant.operator.symbolic
+        rule = _rule(variant.operator, key)
         if rule is None:
             continue
         namespace |= rule.derived and "xp" in rule.formula.names()

@@ -48,7 +48,7 @@ def matmul(self: Tensor, other: Tensor) -> Tensor:
             right = "x".join(map(str, (*other_shape, 1)[:2]))
             raise RuntimeError(f"matmul: mat1 and mat2 shapes cannot be multiplied ({left} and {right})")
         # One matrix or vector for all the batches, which are but more rows of ``self``.
-        return other.t().mv(self) if a == 1 else F.linear(self, other.t())
+        return self.unsqueeze(0).mm(other).squeeze(0) if a == 1 else F.linear(self, other.t())
     if a == 1:
         if self.is_nested:
             raise RuntimeError("matmul: a nested tensor must be at least 3D, but self is 1D")

@@ -63,7 +63,7 @@ PLACES = [
         "promote",
     ),
     *("result", "operators.__radd__", "batching", "doc", "domain.self", "samples", "errors", "reference"),
-    *("determined", "tolerance.float32", "symbolic", "write_back", "differs.float32", "refuse.bool"),
+    *("determined", "tolerance.float32", "symbolic", "write_back", "flops", "differs.float32", "refuse.bool"),
     "factory.dtype",
 ]
 #: YAML that makes objects, where a reader lets it.

@@ -107,6 +107,8 @@ PACKAGES = {
     "backward_batching": {"formulas"},
     "reference": {"tests"},
     "write_back": {"formulas"},
+    "flops": {"formulas"},
+    "backward_flops": {"formulas"},
 }
 
 

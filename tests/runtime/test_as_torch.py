@@ -254,14 +254,15 @@ for kind in (ScriptModule, OptimizedModule, torch._dynamo.eval_frame.OptimizedMo
     assert not isinstance(Model(), kind)
 typing.Union[torch.profiler.profile, emit_nvtx]
 assert not torch.profiler.kineto_available()
-counter = FlopCounterMode(display=False)
-assert counter.get_total_flops() == 0
-for refused in (emit_nvtx, counter.__enter__):
-    try:
-        refused()
-    except RuntimeError:
-        continue
-    raise AssertionError(refused)
+with FlopCounterMode(display=False) as counter:
+    torch.nn.Linear(3, 4)(torch.ones(2, 3))
+assert counter.get_total_flops() == 2 * 2 * 3 * 4
+try:
+    emit_nvtx()
+except RuntimeError:
+    pass
+else:
+    raise AssertionError(emit_nvtx)
 """
 
 

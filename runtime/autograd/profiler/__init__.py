@@ -72,7 +72,9 @@ class profile(Exports):  # the user's spelling
         if not use_cpu:
             raise AssertionError("profile(): use_cpu=False leaves nothing to profile: there is only the CPU")
         if with_flops:
-            raise NotImplementedError("profile(): with_flops=True is not supported: no operator declares its")
+            raise NotImplementedError(
+                "profile(): with_flops=True is not supported; utils.flop_counter.FlopCounterMode counts them"
+            )
         if use_cuda or use_device is not None:
             device = use_device or "CUDA"
             warnings.warn(

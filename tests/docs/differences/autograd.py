@@ -87,6 +87,14 @@ z.backward()
 z.backward()
 x.grad.tolist()
 """
+COUNTED = """
+import importlib
+x, y = m.ones(2, 2, requires_grad=True), m.ones(2, 2, requires_grad=True)
+counter = importlib.import_module(m.__name__ + ".utils.flop_counter").FlopCounterMode(display=False)
+with counter:
+    {}
+([str(op) for op in counter.get_flop_counts().get("Global", ())], counter.get_total_flops())
+"""
 TWO_GRADS = """
 x, y = m.ones(2, requires_grad=True), m.ones(2, requires_grad=True)
 seed = m.ones(2)
@@ -288,6 +296,24 @@ CLAIMS = [
         "with m.inference_mode():\n    y.backward()\nx.grad.is_inference()",
         False,
         True,
+    ),
+    Claim(
+        "Operations that are counted",
+        COUNTED.format("m.nn.Conv2d(1, 1, 2)(m.ones(1, 1, 2, 2)).sum().backward()"),
+        (["aten.conv2d", "aten.conv2d_backward"], 2 * 4 + 2 * 4),
+        (["aten.convolution", "aten.convolution_backward"], 2 * 4 + 2 * 4),
+    ),
+    Claim(
+        "Operations that are counted",
+        COUNTED.format("m.nn.Bilinear(2, 3, 4, bias=False)(m.ones(5, 2), m.ones(5, 3)).sum()"),
+        (["aten.mm"], 2 * 5 * 2 * 3 * 4),
+        ([], 0),
+    ),
+    Claim(
+        "Operations that are counted",
+        COUNTED.format("m.autograd.grad((x @ y).sum(), x)"),
+        (["aten.mm"], 3 * 2 * 8),
+        (["aten.mm"], 2 * 2 * 8),
     ),
     Claim("Gradients own their memory", TWO_GRADS, [False, False], [True, True]),
     Claim("Dtypes of gradients", GRAD_DTYPE + "copy.deepcopy(x).grad.tolist()", [2.0, 2.0], RuntimeError),
