@@ -23,6 +23,11 @@ from .pytree import tree_leaves, tree_map
 
 __all__ = ["FlopCounterMode", "register_flop_formula"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 _Formula = TypeVar("_Formula", bound=Callable[..., Any])
 _SUFFIXES = ("", "K", "M", "B", "T")
 _HEADS = ("Module", "FLOP", "% Total")

@@ -15,6 +15,11 @@ from .pytree import tree_leaves
 
 __all__ = ["ModuleTracker"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 #: What is always running.
 GLOBAL = "Global"
 
