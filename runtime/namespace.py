@@ -85,6 +85,7 @@ from .tensors import accelerated as _accelerated  # noqa: F401  it tells the acc
 from .tensors.creation import (
     as_tensor as as_tensor,
     asarray as asarray,
+    from_file as from_file,
     from_numpy as from_numpy,
     frombuffer as frombuffer,
     tensor as tensor,

@@ -53,6 +53,8 @@ _HERE: Final = "tengen"
 def home(module: str) -> str | None:
     """PyTorch's name of a module of tengen; None for those that it has not."""
     first, _, rest = module.partition(".")
+    if module == f"{_HERE}.torch_functorch":
+        return "torch._functorch.make_functional"
     if first != _HERE or (rest and rest.partition(".")[0] not in _SUBMODULES):
         return None
     return "torch" if not rest else f"torch.{HOMES.get(rest, rest)}"

@@ -27,6 +27,8 @@ from .torch_private import FRONTS, INSTEAD, MODULES, NAMES, REFUSED, Refused, To
 from .version import torch_version
 
 _NAME = "torch"
+#: What of PyTorch is imported by itself: ``torch``, and the package that it ships beside.
+_TOPS = (_NAME, "functorch")
 
 
 class _Distribution(importlib.metadata.Distribution):
@@ -45,10 +47,11 @@ class _Distribution(importlib.metadata.Distribution):
 
 def _absent(name: str) -> str:
     """What to say of a name of PyTorch's that is not here."""
+    whole = name if name.partition(".")[0] in _TOPS else f"{_NAME}.{name}"
     parts = name.split(".")
     known = (INSTEAD.get(".".join(parts[:count])) for count in range(len(parts), 0, -1))
     instead = next((text for text in known if text), f"see {PAGE}")
-    return f"tengen, which stands in for torch, has no {_NAME}.{name}: {instead}"
+    return f"tengen, which stands in for torch, has no {whole}: {instead}"
 
 
 def _explain(module: ModuleType) -> Callable[[str], Any]:
@@ -90,10 +93,10 @@ class _Front(ModuleType):
             except AttributeError as error:
                 if name.startswith("__"):
                     raise error from None
-        place = f"{self.__name__}.{name}".removeprefix(f"{_NAME}.")
-        if importlib.util.find_spec(f"{_NAME}.{place}") is not None:
-            return importlib.import_module(f"{_NAME}.{place}")
-        raise AttributeError(_absent(place), name=name, obj=self)
+        place = f"{self.__name__}.{name}"
+        if importlib.util.find_spec(place) is not None:
+            return importlib.import_module(place)
+        raise AttributeError(_absent(place.removeprefix(f"{_NAME}.")), name=name, obj=self)
 
     def __dir__(self) -> list[str]:
         return sorted({*self.__dict__, *dir(sys.modules[self.__dict__["_behind"]])})
@@ -139,7 +142,7 @@ class _Finder(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if fullname != _NAME and not fullname.startswith(f"{_NAME}."):
+        if fullname.partition(".")[0] not in _TOPS:
             return None
         behind = _behind(fullname)
         if behind is None:
@@ -223,7 +226,7 @@ class as_torch:
             package.name = "tengen"
             self._names.end()
             del Tensor.__torch_function__
-            for name in [n for n in sys.modules if n == _NAME or n.startswith(f"{_NAME}.")]:
+            for name in [n for n in sys.modules if n.partition(".")[0] in _TOPS]:
                 del sys.modules[name]
 
     def __enter__(self) -> as_torch:

@@ -14,7 +14,10 @@ from itertools import takewhile
 from types import ModuleType, SimpleNamespace
 from typing import Any, Final
 
+from .autograd.grad_mode import grad_mode
 from .core.absent import absent
+from .core.function_dispatch import state
+from .core.storage import UntypedStorage, storage_of
 from .distributed import REASON
 from .torch_internals import INTERNALS, available_device_type, device_module
 from .version import torch_version
@@ -110,6 +113,9 @@ def _core() -> dict[str, Any]:
         "_get_default_device": lambda: str(tengen.get_default_device()),
         "_get_privateuse1_backend_name": lambda: "privateuseone",
         "_is_tracing": import_module("tengen.jit").is_tracing,
+        "_are_functorch_transforms_active": lambda: grad_mode.transforms > 0,
+        "_is_alias_of": lambda a, b: storage_of(a) is storage_of(b),
+        "_is_torch_function_mode_enabled": lambda: bool(state.modes),
         "_LinAlgError": import_module("tengen.linalg").LinAlgError,
         "DisableTorchFunction": overrides.DisableTengenFunction,
         "DisableTorchFunctionSubclass": overrides.DisableTengenFunctionSubclass,
@@ -394,6 +400,7 @@ def refusal(fullname: str) -> str | None:
 
 #: By PyTorch's name: a module of tengen, or what gives the names in one that is made.
 MODULES: Final[dict[str, str | Callable[[], dict[str, Any]]]] = {
+    "functorch": "tengen.torch_functorch",
     "torch._C": _core,
     "torch._C._functorch": _core_functorch,
     "torch._C._nn": _core_nn,
@@ -426,6 +433,7 @@ _QUANTISED: Final = ("qint8", "qint32", "quint2x4", "quint4x2", "quint8")
 
 #: What modules of PyTorch have beside what tengen's of the same name have.
 FRONTS: Final[dict[str, dict[str, Any]]] = {
+    "functorch": {"__version__": TorchVersion(torch_version)},
     "torch.autograd.profiler": {
         "emit_nvtx": absent("torch.autograd.profiler", "emit_nvtx", "`profile` notes operators")
     },
@@ -439,6 +447,7 @@ NAMES: Final[dict[str, Any]] = {
     "_assert": _assert,
     "_is_functional_tensor": lambda t: False,
     **{name: absent("torch", name, _NO_QUANTISED) for name in _QUANTISED},
+    "StorageBase": UntypedStorage,
     "ScriptModule": absent("torch.jit", "ScriptModule", "functions and modules run as Python"),
     "PyTorchFileReader": absent("torch", "PyTorchFileReader", "`torch.load` reads files, mapped if asked to"),
     "has_cuda": False,

@@ -243,6 +243,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "namespace",
         "overrides",
         "as_torch",
+        "torch_functorch",
         "torch_homes",
         "torch_imports",
         "torch_internals",

@@ -194,6 +194,36 @@ def frombuffer(
     return _leaf(hold(wrap_array(array, dtype, default_device)), requires_grad)
 
 
+def from_file(
+    filename: str,
+    shared: bool | None = None,
+    size: int = 0,
+    *,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A 1-d tensor of the first ``size`` elements of a file, mapped into memory.
+
+    With ``shared`` what is written to the tensor is written to the file, which is made if there is none, and
+    as long as that; else the file stays as it is. RuntimeError for a file that cannot be opened or is too
+    short and for another device than the CPU, TypeError for what is no path or no size.
+    """
+    dtype = _scalar_type("from_file", dtype) or default.dtype
+    check_options("from_file", requires_grad, pin_memory)
+    if not (shared is None or isinstance(shared, bool)):
+        raise TypeError(f"from_file(): argument 'shared' must be bool, not {type(shared).__name__}")
+    if isinstance(size, bool) or not isinstance(size, int):
+        raise TypeError(f"from_file(): argument 'size' must be int, not {type(size).__name__}")
+    where = as_device(default_device if device is None else device)
+    if where != default_device:
+        raise RuntimeError(f"from_file(): argument 'device' must be the CPU, which maps files, not {where}")
+    storage = UntypedStorage.from_file(filename, bool(shared), size * dtype.itemsize)
+    made: Any = wrap_array(np.empty(0, dtype.array_dtype), dtype, default_device)
+    return _leaf(made.set_(storage, 0, (size,)), requires_grad)
+
+
 def _nonempty(buffer: Any) -> bool:
     return memoryview(buffer).nbytes > 0
 

@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self, TypeVar
 
 from ..core.interception import Layer
-from ..core.tensor_base import TensorBase
 from ..core.user_stack import program_stacklevel
 from ..custom_operators.declared import aten
 from ..custom_operators.overloads import Packet
 from ..dispatch.operator import Operator, operator
 from ..library import loaded
+from ..tensors.tensor import Tensor
 from .module_tracker import GLOBAL, ModuleTracker
 from .pytree import tree_leaves, tree_map
 
@@ -45,7 +45,7 @@ def _of_shapes(formula: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _shape(value: Any) -> Any:
-    return value.shape if isinstance(value, TensorBase) else value
+    return value.shape if isinstance(value, Tensor) else value
 
 
 def _declared(full: str) -> Callable[..., int]:
@@ -242,7 +242,7 @@ def _as_called(op: Operator, arguments: tuple[Any, ...]) -> tuple[list[Any], dic
     keywords: dict[str, Any] = {}
     kept = 0  # of those by position
     for parameter, value in zip(op.parameters, arguments, strict=True):
-        default = not parameter.required and not isinstance(value, TensorBase) and value == parameter.default
+        default = not parameter.required and not isinstance(value, Tensor) and value == parameter.default
         if parameter.kwarg_only:
             keywords |= {} if default else {parameter.name: value}
         else:

@@ -9,8 +9,8 @@ from typing import Any, Self
 from ..autograd.graph import register_multi_grad_hook
 from ..autograd.graph_task import current
 from ..autograd.variable import Variable
-from ..core.tensor_base import TensorBase
 from ..nn.modules.global_hooks import register_module_forward_hook, register_module_forward_pre_hook
+from ..tensors.tensor import Tensor
 from .pytree import tree_leaves
 
 __all__ = ["ModuleTracker"]
@@ -78,7 +78,7 @@ class ModuleTracker:
 
     def _on_gradients(self, values: Any, call: Callable[[Any], None]) -> None:
         """Call it when the gradients of the tensors among the values are there."""
-        tensors = [v for v in tree_leaves(values) if isinstance(v, TensorBase) and v.requires_grad]
+        tensors = [v for v in tree_leaves(values) if isinstance(v, Tensor) and v.requires_grad]
         if tensors:
             self._handles.append(register_multi_grad_hook(tensors, call))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import os
 import random
 import warnings
 
@@ -265,6 +266,38 @@ def test_frombuffer():
 def test_frombuffer_errors(content, options, message):
     with pytest.raises(ValueError, match=message):
         tengen.frombuffer(content, dtype=tengen.int32, **options)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "bool", None])
+def test_from_file(m, tmp_path, dtype):
+    path, options = str(tmp_path / "numbers"), {} if dtype is None else {"dtype": getattr(m, dtype)}
+    written = m.from_file(path, shared=True, size=6, **options)
+    assert os.path.getsize(path) == 6 * written.element_size()
+    assert written.dtype is options.get("dtype", m.get_default_dtype())
+    assert written.tolist() == [0] * 6
+    written.copy_(m.arange(6))
+    read = m.from_file(path, size=4, **options)
+    assert read.tolist() == m.arange(4).to(read.dtype).tolist()
+    read.zero_()
+    assert m.from_file(path, False, 6, **options).tolist() == written.tolist()
+    longer = m.from_file(path, True, 8, **options)
+    assert longer[:6].tolist() == written.tolist() and not longer[6:].any()
+    assert m.from_file(path, size=0, **options).shape == (0,)
+
+
+def test_from_file_errors(m, tmp_path):
+    path = str(tmp_path / "numbers")
+    with pytest.raises(RuntimeError, match=r"unable to open file <.*numbers> in read-only mode"):
+        m.from_file(path, size=2)
+    m.from_file(path, True, 2)
+    with pytest.raises(RuntimeError, match=r"size <8> is smaller than the required mapping size <12>"):
+        m.from_file(path, False, 3)
+    for wrong in ({"filename": 3}, {"size": 1.5}, {"shared": "no"}, {"requires_grad": 1}):
+        with pytest.raises(TypeError, match=rf"from_file\(\): argument '{next(iter(wrong))}'"):
+            m.from_file(**{"filename": path, "size": 1, **wrong})
+    with pytest.raises(RuntimeError):  # torch: NotImplementedError, which is one
+        m.from_file(path, size=1, device="meta")
+    assert m.from_file(path, size=2, dtype=m.float32, requires_grad=True).requires_grad
 
 
 def test_new_tensor():
