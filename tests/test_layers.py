@@ -485,8 +485,7 @@ def test_importing_tengen_loads_nothing_that_is_needed_later() -> None:
 
 # -- names ---------------------------------------------------------------------------------
 
-#: What operators are called that Python has words of its own for: special methods, builtins,
-#: and what its numbers and containers can do.
+#: What operators are called that Python has words for: special methods, builtins, methods of its types.
 PYTHON = {
     name.strip("_")
     for owner in (builtins, operator, bool, int, float, complex, str, list, dict, set)
