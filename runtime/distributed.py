@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from .core.absent import absent
+from .core.package_name import package
 
 __all__ = ["is_available", "is_initialized", "is_torchelastic_launched"]
 
@@ -126,7 +127,7 @@ def __getattr__(name: str) -> Any:
     if name.startswith("is_") and name in _NAMES:
         return is_available
     if name in _NAMES:
-        return absent(__name__, name, REASON)
+        return absent(f"{package.name}.distributed", name, REASON)
     raise AttributeError(
         f"module {__name__!r} has no attribute {name!r}; distributed.is_available() is False"
     )

@@ -10,10 +10,23 @@ from inspect import get_annotations
 from types import FunctionType, ModuleType
 from typing import Any, Final, ForwardRef
 
+from tengen.generated.functions import abs as operator_of_tengen
+
 from . import _SUBMODULES
 
 #: Modules whose classes PyTorch has in another one.
 HOMES: Final = {
+    "core.storage": "storage",
+    **dict.fromkeys(
+        [
+            f"custom_operators.{name}"
+            for name in ("definition", "fake", "inference", "libraries", "registration")
+        ],
+        "library",
+    ),
+    **dict.fromkeys(("dispatch.autocast", "settings", "tensors.compressed_creation"), ""),
+    "tensors.typed_storage": "storage",
+    "torch_functorch": "_functorch.make_functional",
     "autograd.inference_mode": "autograd.grad_mode",
     "autograd.hooks": "utils.hooks",
     "autograd.node": "autograd.graph",
@@ -48,16 +61,21 @@ HOMES: Final = {
     "utils.selective_checkpoint": "utils.checkpoint",
 }
 _HERE: Final = "tengen"
+_PACKAGES: Final = _SUBMODULES | {"cuda"}
+#: Where PyTorch has operators that are not called as they are shown: ``torch._VF.fft_fft`` is ``fft.fft``.
+_OPERATORS: Final = "torch._VF"
 
 
 def home(module: str) -> str | None:
     """PyTorch's name of a module of tengen; None for those that it has not."""
     first, _, rest = module.partition(".")
-    if module == f"{_HERE}.torch_functorch":
-        return "torch._functorch.make_functional"
-    if first != _HERE or (rest and rest.partition(".")[0] not in _SUBMODULES):
+    if first != _HERE or (rest and rest not in HOMES and rest.partition(".")[0] not in _PACKAGES):
         return None
-    return "torch" if not rest else f"torch.{HOMES.get(rest, rest)}"
+    return f"torch.{HOMES.get(rest, rest)}".rstrip(".")
+
+
+#: The classes of functions, with the accelerator or without.
+_FUNCTIONS: Final = (FunctionType, type(operator_of_tengen))
 
 
 class Names(importlib.abc.MetaPathFinder):
@@ -91,13 +109,18 @@ class Names(importlib.abc.MetaPathFinder):
     def rename(self, module: ModuleType) -> None:
         """Rename the classes that a module has, and the functions that it shows.
 
-        Those that it hides are how tengen's pickles begin, which are read without this, too.
+        Those that it hides are how tengen's pickles begin, which are read without this, too. What is shown by
+        a module that PyTorch has, and written where it has none, is of the former.
         """
-        shown = set(getattr(module, "__all__", ()))
+        here = home(module.__name__)
+        adopts = here if module.__name__.partition(".")[2] not in HOMES else None
+        shown = set(getattr(module, "__all__", [n for n in vars(module) if here and n[0] != "_"]))
         for name, value in list(vars(module).items()):
             is_class = isinstance(value, type) and value.__flags__ & _HEAP_TYPE
-            if is_class or (isinstance(value, FunctionType) and name in shown):
+            if is_class or (isinstance(value, _FUNCTIONS) and name in shown):
                 there = home(str(value.__module__))
+                if there is None and adopts and name in shown and value.__module__.startswith(f"{_HERE}."):
+                    there = adopts if value.__qualname__ == name else _operators(value)
                 if there is not None:
                     self._former.append((value, value.__module__))
                     _keep_scope(value)
@@ -120,6 +143,12 @@ class Names(importlib.abc.MetaPathFinder):
         return None
 
 
+def _operators(value: Any) -> str | None:
+    """PyTorch's module of the operators where a function that is shown by another name is one; else None."""
+    there = getattr(sys.modules.get(f"{_HERE}.generated.functions"), value.__qualname__, None)
+    return _OPERATORS if there is value else None
+
+
 def _keep_scope(value: Any) -> None:
     """Have a class's annotations that are text read where it was written, whatever it says is its module."""
     annotations = get_annotations(value) if isinstance(value, type) else {}
@@ -131,7 +160,7 @@ def _keep_scope(value: Any) -> None:
 
 
 def _set(value: Any, module: str) -> None:
-    base: Any = type if isinstance(value, type) else FunctionType
+    base: Any = type if isinstance(value, type) else type(value)
     base.__setattr__(value, "__module__", module)
 
 
