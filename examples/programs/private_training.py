@@ -1,4 +1,4 @@
-"""Opacus: gradients of single examples, clipped, in three ways that give the same steps."""
+"""Opacus: gradients of single examples, clipped, in four ways that give the same steps."""
 
 import warnings
 
@@ -11,15 +11,15 @@ from torch.utils.data import DataLoader, TensorDataset
 
 PACKAGES = {"opacus": "1.6.0"}
 NEEDS = ("numpy", "scipy", "opt_einsum")
-RUNS = "`PrivacyEngine` with hooks, functorch and ghost clipping: convolution, norms, linear layers"
-LACKS = 'grad_sample_mode="ew" (`torch.nn.utils._per_sample_grad`); several processes'
+RUNS = "`PrivacyEngine` in all four modes of gradients of examples: convolution, norms, linear layers"
+LACKS = "several processes"
 SINCE = "0.1.0"
 
 warnings.filterwarnings("ignore")
 chosen = np.random.default_rng(1)
 x, y = torch.tensor(chosen.standard_normal((32, 1, 4, 4))), torch.tensor(chosen.integers(0, 3, 32))
 found = {}
-for mode in ("hooks", "functorch", "ghost"):
+for mode in ("hooks", "functorch", "ghost", "ew"):
     layers = (nn.Conv2d(1, 4, 3, padding=1), nn.GroupNorm(2, 4), nn.ReLU(), nn.Flatten(), nn.Linear(64, 3))
     model = initialise(nn.Sequential(*layers))
     made = PrivacyEngine().make_private(
