@@ -34,6 +34,7 @@ HOMES: Final = {
     "autograd.saved_variable_hooks": "autograd.graph",
     "cuda.checkpoint_states": "utils.checkpoint",
     "cpu.amp": "cpu.amp.autocast_mode",
+    "cuda.amp": "cuda.amp.autocast_mode",
     "masked": "masked.maskedtensor.core",
     "nn.modules.attention": "nn.modules.activation",
     "nn.modules.conv_nd": "nn.modules.conv",
@@ -61,7 +62,8 @@ HOMES: Final = {
     "utils.selective_checkpoint": "utils.checkpoint",
 }
 _HERE: Final = "tengen"
-_PACKAGES: Final = _SUBMODULES | {"cuda"}
+#: The packages of tengen that PyTorch has: also those that are there for who imports them.
+_PACKAGES: Final = _SUBMODULES | {there.partition(".")[0] for there in HOMES.values()}
 #: Where PyTorch has operators that are not called as they are shown: ``torch._VF.fft_fft`` is ``fft.fft``.
 _OPERATORS: Final = "torch._VF"
 

@@ -10,6 +10,11 @@ from .combining import (
     ZipperIterDataPipe as Zipper,
 )
 from .dividing import DemultiplexerIterDataPipe as Demultiplexer, ForkerIterDataPipe as Forker
+from .files import (
+    FileListerIterDataPipe as FileLister,
+    FileOpenerIterDataPipe as FileOpener,
+    StreamReaderIterDataPipe as StreamReader,
+)
 from .grouping import (
     BatcherIterDataPipe as Batcher,
     GrouperIterDataPipe as Grouper,
@@ -24,6 +29,8 @@ __all__ = [
     "Collator",
     "Concater",
     "Demultiplexer",
+    "FileLister",
+    "FileOpener",
     "Filter",
     "Forker",
     "Grouper",
@@ -33,6 +40,7 @@ __all__ = [
     "Sampler",
     "ShardingFilter",
     "Shuffler",
+    "StreamReader",
     "UnBatcher",
     "Zipper",
 ]
