@@ -134,6 +134,7 @@ typedef struct {
     PyObject **top;
     PyObject *type;                /* the Type that runs the operator, owned, or NULL */
     PyObject *writing;             /* the Storage whose version was counted up, owned, or NULL */
+    int called;                    /* whether a kernel was called, which Python's function would call again */
 } Frame;
 
 extern PyObject *required;

@@ -29,7 +29,17 @@ static int replace_top(Frame *frame, Py_ssize_t count, PyObject *result) {
     return push(frame, result);
 }
 
-/* A ufunc. What NumPy has to be asked for is left to Python's function: the warnings of NumPy's belong there. */
+/* A call from Python, of what gives an array where that is asked for. */
+static PyObject *pythons(PyObject **arguments, Py_ssize_t count, int out) {
+    PyObject *result = PyObject_Vectorcall(arguments[-1], arguments, (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    if (!out || result == NULL || is_array(result)) return result;
+    PyObject *made = PyArray_FROM_O(result);
+    Py_DECREF(result);
+    return made;
+}
+
+/* A ufunc. What NumPy has to be asked for is left to Python's function, where the warnings of NumPy's belong, unless that
+   would call a kernel again. */
 static int call_ufunc(Frame *frame, Py_ssize_t count, int out) {
     PyObject **arguments = frame->top - count;
     PyObject *result = ufunc_result(arguments[-1], arguments, count);
@@ -37,14 +47,15 @@ static int call_ufunc(Frame *frame, Py_ssize_t count, int out) {
     if (result == NULL && !out && count > 1 && ufunc_into(arguments[-1], arguments, count - 1, arguments[count - 1])) {
         result = Py_NewRef(arguments[count - 1]);
     }
-    return result == NULL ? LEFT : replace_top(frame, count + 1, result);
+    if (result == NULL && !frame->called) return LEFT;
+    return replace_top(frame, count + 1, result != NULL ? result : pythons(arguments, count, out));
 }
 
 static int call(Frame *frame, Py_ssize_t count, int out) {
     PyObject **arguments = frame->top - count;
     if (out || is_ufunc(arguments[-1])) return call_ufunc(frame, count, out);
-    size_t flags = (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET;
-    return replace_top(frame, count + 1, PyObject_Vectorcall(arguments[-1], arguments, flags, NULL));
+    frame->called = 1;
+    return replace_top(frame, count + 1, pythons(arguments, count, 0));
 }
 
 /* The method of the Type that runs, whose result is the program's: its exceptions go to the caller. */
@@ -120,8 +131,9 @@ static int binary(Frame *frame, int number) {
     }
     int place = operators[number].ufunc;
     PyObject *result = place == NONE ? NULL : ufunc_result(PyTuple_GET_ITEM(layout.ufuncs, place), operands, 2);
-    if (result == NULL) return PyErr_Occurred() ? RAISED : LEFT;
-    return replace_top(frame, 2, result);
+    if (result == NULL && PyErr_Occurred()) return RAISED;
+    if (result == NULL && !frame->called) return LEFT;
+    return replace_top(frame, 2, result != NULL ? result : operators[number].function(operands[0], operands[1]));
 }
 
 static int unary(Frame *frame, int number) {
@@ -134,13 +146,14 @@ static int unary(Frame *frame, int number) {
     if (function == logical_not || !is_numpys(*operand)) return replace_top(frame, 1, function(*operand));
     int place = operators[number].ufunc;
     PyObject *result = place == NONE ? NULL : ufunc_result(PyTuple_GET_ITEM(layout.ufuncs, place), operand, 1);
-    if (result == NULL) return PyErr_Occurred() ? RAISED : LEFT;
-    return replace_top(frame, 1, result);
+    if (result == NULL && PyErr_Occurred()) return RAISED;
+    if (result == NULL && !frame->called) return LEFT;
+    return replace_top(frame, 1, result != NULL ? result : function(*operand));
 }
 
 static int compare(Frame *frame, int number) {
     PyObject **operands = frame->top - 2;
-    if (is_numpys(operands[0]) || is_numpys(operands[1])) return LEFT;
+    if (!frame->called && (is_numpys(operands[0]) || is_numpys(operands[1]))) return LEFT;
     static const int kinds[] = {
 #define COMPARISON(symbol, number) number,
 #include "operations.def"
@@ -510,6 +523,7 @@ PyObject *program_run(Program *program, PyObject *const *args, Py_ssize_t count,
     if (!place_arguments(program, &frame, args, count, names)) return NULL;
     for (int i = frame.kept; i < frame.kept + program->locals; i++) frame.local[i] = NULL;
     frame.type = frame.writing = NULL;
+    frame.called = 0;
     PyObject **bottom = frame.top = frame.stack + 1; /* a place before it is for call_method */
     PyObject *result = run(program, &frame);
     int failed = 0;
