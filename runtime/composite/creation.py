@@ -145,11 +145,17 @@ def zeros_like(self: Tensor, dtype: Any, layout: Any, device: Any, memory_format
     return full_like(self, 0, dtype, layout, device, memory_format)
 
 
+def _is_plain(self: Tensor, kind: Type, memory_format: Any) -> bool:
+    """Whether a tensor like ``self`` is as a new one of its shape is."""
+    strided = kind.backend.is_strided and self._type.backend.is_strided
+    return memory_format is None and strided and self.is_contiguous() and self._array.size > 0
+
+
 def ones_like(self: Tensor, dtype: Any, layout: Any, device: Any, memory_format: Any) -> Tensor:
     """1 everywhere, or where a sparse tensor stores elements."""
     _check_same_layout(self, layout)
     kind = _type(self, dtype, device, layout, memory_format)
-    if memory_format is None and kind.backend.is_strided and self.is_contiguous() and self._array.size:
+    if _is_plain(self, kind, memory_format):
         return kind.wrap(kind.backend.lib.ones(self._array.shape, kind.dtype))
     return full_like(self, 1, dtype, layout, device, memory_format)
 
@@ -208,10 +214,19 @@ def new_zeros(self: Tensor, size: Shape, dtype: Any, layout: Any, device: Any) -
 # -- random -------------------------------------------------------------------------------
 
 
+def _drawn_like(self: Tensor, make: Callable[..., Tensor], kind: Type, generator: Any) -> Tensor:
+    """What ``make`` draws in the shape of ``self``, of the Type."""
+    given = {} if generator is None else {"generator": generator}
+    return make(self.shape, dtype=kind.scalar_type, device=kind.backend.device, **given)
+
+
 def rand_like(
     self: Tensor, dtype: Any, layout: Any, device: Any, memory_format: Any, generator: Any
 ) -> Tensor:
     """Uniform in [0, 1)."""
+    kind = _type(self, dtype, device, layout, memory_format)
+    if _is_plain(self, kind, memory_format):
+        return _drawn_like(self, F.rand, kind, generator)
     return empty_like(self, dtype, layout, device, memory_format).uniform_(generator=generator)
 
 
@@ -219,6 +234,9 @@ def randn_like(
     self: Tensor, dtype: Any, layout: Any, device: Any, memory_format: Any, generator: Any
 ) -> Tensor:
     """Standard normal."""
+    kind = _type(self, dtype, device, layout, memory_format)
+    if _is_plain(self, kind, memory_format):
+        return _drawn_like(self, F.randn, kind, generator)
     return empty_like(self, dtype, layout, device, memory_format).normal_(generator=generator)
 
 

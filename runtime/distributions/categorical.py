@@ -93,7 +93,8 @@ class Categorical(Distribution):
     def sample(self, sample_shape: Any = ()) -> Tensor:
         sample_shape = Size(sample_shape)
         rows = self.probs.reshape(-1, self._num_events)
-        return multinomial(rows, sample_shape.numel(), True).T.reshape(self._extended_shape(sample_shape))
+        drawn = multinomial(rows, sample_shape.numel(), True)
+        return (drawn if drawn.size(0) == 1 else drawn.T).reshape(self._extended_shape(sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:

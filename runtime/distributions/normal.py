@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tengen.generated.functions import log, special_ndtr as ndtr, special_ndtri as ndtri
+from tengen.generated.functions import addcmul, log, special_ndtr as ndtr, special_ndtri as ndtri
 
 from ..tensors.tensor import Tensor
 from . import constraints
@@ -54,7 +54,7 @@ class Normal(ExponentialFamily):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         noise = _standard_normal(self._extended_shape(sample_shape), self.loc.dtype, self.loc.device)
-        return self.loc + noise * self.scale
+        return addcmul(self.loc, noise, self.scale)
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:

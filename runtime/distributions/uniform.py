@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tengen.generated.functions import log, rand
+from tengen.generated.functions import addcmul, log, rand
 
 from ..tensors.tensor import Tensor
 from . import constraints
@@ -57,7 +57,7 @@ class Uniform(Distribution):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shares = rand(self._extended_shape(sample_shape), dtype=self.low.dtype, device=self.low.device)
-        return self.low + shares * (self.high - self.low)
+        return addcmul(self.low, shares, self.high - self.low)
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:

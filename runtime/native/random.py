@@ -14,6 +14,7 @@ import numpy as np
 
 from .creation import check_size
 from .dtypes import is_complex, real_dtype
+from .native_kernels import kernels, over_rows
 
 Array = Any
 DType = np.dtype[Any]
@@ -29,6 +30,19 @@ def source(generator: Any) -> np.random.Generator:
     """The NumPy generator to draw from."""
     found: np.random.Generator = (default if generator is None else generator).numpy
     return found
+
+
+def _only(parameter: Array) -> Any:
+    """The number that all elements are that are one in memory, as those of an expanded number; else None."""
+    return parameter.item(0) if parameter.size and not any(parameter.strides) else None
+
+
+def _drawn(draw: Any, parameter: Array) -> Array:
+    """What NumPy draws in float64, an element for each parameter. It is faster, and the same, of one for all."""
+    only = _only(parameter)
+    if only is None:
+        return np.asarray(draw(parameter.astype(np.float64, copy=False)))
+    return np.asarray(draw(float(only), parameter.shape))
 
 
 def _complex(parts: Array, dtype: DType) -> Array:
@@ -202,12 +216,12 @@ def normal_least(dtype: DType) -> float:
 
 def standard_gamma(self: Array, generator: Any) -> Array:
     """Of the gamma distributions of shape ``self`` and rate 1; see the declaration for those out of range."""
-    shape, numbers, least = self.astype(np.float64), source(generator), normal_least(self.dtype)
-    if (shape >= 0).all():
-        return np.asarray(np.maximum(numbers.standard_gamma(shape), least)).astype(self.dtype)
-    unknown = np.isnan(shape)
-    drawn = numbers.standard_gamma(np.where(unknown, 0, np.maximum(shape, 0)))
-    return np.where(unknown, np.nan, np.maximum(drawn, least)).astype(self.dtype)
+    draw, least = source(generator).standard_gamma, normal_least(self.dtype)
+    try:
+        drawn = _drawn(draw, self)  # NaN where the shape is
+    except ValueError:  # a shape below 0: nothing was drawn
+        drawn = _drawn(draw, np.where(np.isnan(self), self, np.maximum(self, 0)))
+    return np.maximum(drawn, least, out=drawn).astype(self.dtype)
 
 
 #: A parameter of 0 or less: of such parts one becomes 1.
@@ -219,11 +233,18 @@ def sample_dirichlet(self: Array, generator: Any) -> Array:
     numbers, shape = source(generator), np.maximum(self.astype(np.float64), DIRICHLET_LEAST)
     unknown = np.isnan(shape)
     # Of a small parameter a gamma variate is 0 where its logarithm, which says who is first, is a number.
-    larger = np.log(numbers.standard_gamma(np.where(unknown, 1, shape) + 1))
-    parts = larger - numbers.standard_exponential(shape.shape) / shape
+    parts = np.log(numbers.standard_gamma(np.where(unknown, 1, shape) + 1))
+    parts -= numbers.standard_exponential(shape.shape) / shape
+    parts = _shares(parts)
+    return np.asarray(np.clip(parts, *inside_one(self.dtype), out=parts)).astype(self.dtype)
+
+
+def _shares(parts: Array) -> Array:
+    """What has these logarithms, by rows that sum to 1."""
+    if parts.size and kernels.softmax is not None:
+        return over_rows(kernels.softmax, parts)
     parts = np.exp(parts - parts.max(-1, keepdims=True, initial=-np.inf))
-    least, most = inside_one(self.dtype)
-    return np.asarray(np.clip(parts / parts.sum(-1, keepdims=True), least, most)).astype(self.dtype)
+    return parts / parts.sum(-1, keepdims=True)
 
 
 def inside_one(dtype: DType) -> tuple[float, float]:
@@ -253,9 +274,20 @@ def bernoulli_by(self: Array, p: Array, generator: Any) -> Array:
     """
     if p.dtype.kind in "biu":
         raise NotImplementedError(f"expected probabilities of a floating point dtype, but got {p.dtype}")
-    if p.size and not (p.min() >= 0 and p.max() <= 1):
+    least, most = _extremes(p)
+    if p.size and not (least >= 0 and most <= 1):
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
     return np.asarray(source(generator).random(self.shape) < p).astype(self.dtype)
+
+
+def _extremes(parameter: Array) -> tuple[Any, Any]:
+    """The least and the greatest element, NaN where there is one; of none, numbers that are neither."""
+    only = _only(parameter)
+    if only is not None:
+        return only, only
+    ends = ((np.minimum, np.inf), (np.maximum, -np.inf))
+    least, most = [end.reduce(parameter, axis=None, initial=first) for end, first in ends]
+    return least, most
 
 
 def bernoulli(self: Array, generator: Any) -> Array:
@@ -281,14 +313,16 @@ NORMAL_RATE = 1e18
 
 def poisson(self: Array, generator: Any) -> Array:
     """Counts at the rates of ``self``. Raises RuntimeError for one that is negative or NaN."""
-    rates = self.astype(np.float64)
-    if not (rates >= 0).all():
+    draw = source(generator).poisson
+    least, most = _extremes(self)
+    if self.size and not least >= 0:
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    few, numbers = rates < NORMAL_RATE, source(generator)
-    if few.all():
-        return np.asarray(numbers.poisson(rates)).astype(self.dtype)
-    drawn = numbers.poisson(np.where(few, rates, 0))
-    normal = rates + np.sqrt(rates) * numbers.standard_normal(rates.shape)
+    if most < NORMAL_RATE:
+        return _drawn(draw, self).astype(self.dtype)
+    rates = self.astype(np.float64)
+    few = rates < NORMAL_RATE
+    drawn = draw(np.where(few, rates, 0))
+    normal = rates + np.sqrt(rates) * source(generator).standard_normal(rates.shape)
     return np.where(few, drawn, np.where(np.isinf(rates), rates, np.rint(normal))).astype(self.dtype)
 
 
@@ -376,10 +410,13 @@ def multinomial(self: Array, num_samples: int, replacement: bool, generator: Any
     """
     check_multinomial(self.shape, num_samples, replacement)
     odds = self.astype(np.float64)
-    if not ((odds >= 0) & (odds < np.inf)).all():
+    ends = np.add.accumulate(odds, -1)
+    totals = ends[..., -1] if odds.size else ends
+    # NaN and what is negative are seen in the least, what is infinite in a sum.
+    possible = odds.size > 0 and np.minimum.reduce(odds, axis=None) >= 0
+    if not (possible and np.maximum.reduce(totals, axis=None) < np.inf) and not _are_odds(odds):
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    ends = odds.cumsum(-1)
-    if not odds.shape[-1] or not (ends[..., -1] > 0).all():
+    if not odds.shape[-1] or (totals.size and not np.minimum.reduce(totals, axis=None) > 0):
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     numbers = source(generator)
     if replacement:
@@ -391,10 +428,17 @@ def multinomial(self: Array, num_samples: int, replacement: bool, generator: Any
     return np.argsort(waits, axis=-1, kind="stable")[..., :num_samples]
 
 
+def _are_odds(odds: Array) -> bool:
+    return bool(((odds >= 0) & (odds < np.inf)).all())
+
+
 def _places(ends: Array, drawn: Array) -> Array:
     """How many of the ends of its row each number has reached: (..., n) of (..., k) and (..., n)."""
+    if drawn.size == drawn.shape[-1]:  # one row
+        places = ends.reshape(-1).searchsorted(drawn.reshape(-1), side="right")
+        return places.astype(np.int64, copy=False).reshape(drawn.shape)
     if drawn.size <= drawn.shape[-1] ** 2:  # fewer rows than numbers in each
-        rows = zip(ends.reshape(-1, ends.shape[-1]), drawn.reshape(-1, drawn.shape[-1]), strict=True)
+        rows = zip(ends, drawn, strict=True)
         found = [row.searchsorted(numbers, side="right") for row, numbers in rows]
         return np.array(found, np.int64).reshape(drawn.shape)
     return (drawn[..., None] >= ends[..., None, :]).sum(-1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -117,13 +118,22 @@ def lgamma(self: Array) -> Array:
 
 def _lgamma_near(x: Array) -> Array:
     """That of numbers near 1 and 2: of 2 + t a series in zeta(k) - 1, and of 1 + t that less log(1 + t)."""
-    from scipy import special
-
     below = x < 1.5
     t = x - np.where(below, 1.0, 2.0)
-    powers = np.arange(2, _TERMS + 2)
-    factors = [0.0, 1 - np.euler_gamma, *((-1.0) ** powers * special.zetac(powers) / powers)]
-    return np.polynomial.polynomial.polyval(t, factors) - np.where(below, np.log1p(np.where(below, t, 0)), 0)
+    near = np.zeros_like(t)
+    for factor in _lgamma_factors():
+        near *= t
+        near += factor
+    return near - np.where(below, np.log1p(np.where(below, t, 0)), 0)
+
+
+@functools.cache
+def _lgamma_factors() -> list[float]:
+    """Those of the series, the last one first."""
+    from scipy import special
+
+    powers = np.arange(_TERMS + 1, 1, -1)
+    return [*((-1.0) ** powers * special.zetac(powers) / powers).tolist(), 1 - np.euler_gamma, 0.0]
 
 
 def mvlgamma(self: Array, p: int) -> Array:
