@@ -120,6 +120,17 @@ static PyObject *logical_not(PyObject *a) {
 
 #define NONE -1 /* no ufunc */
 
+/* Have a float beside an array of floats be an array, too, as NumPy does; whether there is no exception. */
+static int level(PyObject **operands) {
+    for (int i = 0; i < 2; i++) {
+        if (!PyFloat_CheckExact(operands[i])) continue;
+        PyObject *made = number_like(operands[1 - i], operands[i]);
+        if (made != NULL) Py_SETREF(operands[i], made);
+        else if (PyErr_Occurred()) return 0;
+    }
+    return 1;
+}
+
 static int binary(Frame *frame, int number) {
     static const struct { binaryfunc function; int ufunc; } operators[] = {
 #define BINARY(symbol, function, ufunc) {function, ufunc},
@@ -130,6 +141,7 @@ static int binary(Frame *frame, int number) {
         return replace_top(frame, 2, operators[number].function(operands[0], operands[1]));
     }
     int place = operators[number].ufunc;
+    if (place != NONE && !level(operands)) return RAISED;
     PyObject *result = place == NONE ? NULL : ufunc_result(PyTuple_GET_ITEM(layout.ufuncs, place), operands, 2);
     if (result == NULL && PyErr_Occurred()) return RAISED;
     if (result == NULL && !frame->called) return LEFT;

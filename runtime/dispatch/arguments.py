@@ -227,6 +227,8 @@ def _list(element: Callable[[Any], Any], size: int | None) -> Callable[[Any], An
 def _tensors(element: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def convert(value: Any) -> Any:
         if isinstance(value, (list, tuple)):
+            if plain.issuperset(map(type, value)):
+                return tuple(value)
             return tuple(map(element, value))
         raise Mismatch
 

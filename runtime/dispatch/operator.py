@@ -208,7 +208,7 @@ class Operator:
             if value.__class__ in NUMBERS:
                 continue
             if value.__class__ in (list, tuple):
-                found.extend(t for t in value if t is not None)
+                found += [t for t in value if t is not None]
             elif value is not None:
                 found.append(value)
         return found
@@ -218,10 +218,8 @@ class Operator:
         if not tensors:
             return type_of(get_default_dtype(), as_device(None))
         kind: Type = tensors[0]._type
-        for t in tensors[1:]:
-            other = t._type
-            if other is kind:
-                continue
+        others = [t._type for t in tensors if t._type is not kind]
+        for other in others:
             if other.backend is not kind.backend:
                 kind = self._joint(kind, other, tensors, arguments)
             if other.recording and not kind.recording:

@@ -26,6 +26,7 @@ EXACT_INTEGERS = 2.0**24
 # -- numbers among the arguments ----------------------------------------------------------
 
 
+@accelerated("fetch np.multiply; local array; local alpha; number_like array; call_out 2; give")
 def scaled(array: Array, alpha: Number) -> Array:
     """``array * alpha`` in the array's dtype.
 
@@ -55,6 +56,7 @@ def _factor(alpha: Number, dtype: np.dtype[Any]) -> Number:
     return as_number(alpha, dtype)
 
 
+@accelerated("local value; number_like array; give")
 def within(value: Number, array: Array) -> Number:
     """``value`` as an integer if the array is of integers. RuntimeError if its dtype cannot hold it."""
     return as_number(value, array.dtype) if array.dtype.kind in "iu" else value
