@@ -277,6 +277,13 @@ def _taps(x: Tensor, n: int, mode: int, padding: int, align_corners: bool) -> li
     return [(first, 1 - share), (first + 1, share)]
 
 
+def _placed(place: Tensor, n: int, stride: int, share: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """How far from the image's begin elements along one dimension are, which of them it has, and their weights."""
+    within = (place >= 0).logical_and(place <= n - 1)
+    index = F.where(within, place, 0).to(int64)
+    return index * stride, within.logical_or(place.isnan()), share  # the weight of NaN is NaN
+
+
 def _sampled(input: Tensor, grid: Tensor, mode: int, padding: int, align_corners: bool, dims: int) -> Tensor:
     _check_grid(input, grid, mode, padding, dims)
     batch, channels, *sizes = input.shape
@@ -285,23 +292,20 @@ def _sampled(input: Tensor, grid: Tensor, mode: int, padding: int, align_corners
     points = grid.to(wide)
     out_shape = (batch, channels, *grid.shape[1:-1])
     axes = [
-        _taps(points.select(-1, dims - 1 - d), n, mode, padding, align_corners) for d, n in enumerate(sizes)
+        [
+            _placed(place, n, prod(sizes[d + 1 :]), share)
+            for place, share in _taps(points.select(-1, dims - 1 - d), n, mode, padding, align_corners)
+        ]
+        for d, n in enumerate(sizes)
     ]
-    total = image.new_zeros((batch, channels, prod(out_shape[2:])))
+    line = (batch, 1, prod(out_shape[2:]))
+    total = image.new_zeros((batch, channels, line[2]))
     for taps in product(*axes):
-        flat: Any = None
-        inside: Any = None
-        weight: Any = None
-        for (place, share), n in zip(taps, sizes, strict=True):
-            within = (place >= 0).logical_and(place <= n - 1)
-            index = F.where(within, place, 0).to(int64)
-            flat = index if flat is None else flat * n + index
-            within = within.logical_or(place.isnan())  # its weight is NaN
-            inside = within if inside is None else inside.logical_and(within)
-            weight = share if weight is None else weight * share
-        line = (batch, 1, prod(out_shape[2:]))
-        weight = F.where(inside, weight, 0).reshape(line)
+        flat, inside, weight = taps[0]
+        for index, within, share in taps[1:]:
+            flat, inside, weight = flat + index, inside.logical_and(within), weight * share
+        weight, inside = F.where(inside, weight, 0).reshape(line), inside.reshape(line)
         found = image.gather(2, flat.reshape(line).expand((batch, channels, -1)))
         # What stands at the place that is read in place of one outside may be NaN.
-        total = total + F.where(inside.reshape(line), found, 0) * weight
+        total = total + F.where(inside, found, 0) * weight
     return total.reshape(out_shape).to(input.dtype)
