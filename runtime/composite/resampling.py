@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tengen.generated import functions as F
 
@@ -278,7 +278,7 @@ def _taps(x: Tensor, n: int, mode: int, padding: int, align_corners: bool) -> li
 
 
 def _placed(place: Tensor, n: int, stride: int, share: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """How far from the image's begin elements along one dimension are, which of them it has, and their weights."""
+    """How far elements along a dimension are from the image's begin, which of them it has, their weights."""
     within = (place >= 0).logical_and(place <= n - 1)
     index = F.where(within, place, 0).to(int64)
     return index * stride, within.logical_or(place.isnan()), share  # the weight of NaN is NaN

@@ -4,11 +4,11 @@ A sample ``x`` at the fixed quantile ``F(x; a)`` moves by ``dx/da = -(dF/da) / f
 ``F`` is an integral up to ``x``, and 1 less one from ``x`` on; of either ``dF/da`` is the integral of the
 density times ``G = d(log density)/da``, which rises with the sample and changes its sign once.
 
-Nearly all samples take a power series. Its terms are of one sign where ``G(x)`` is negative; else the first are
-negative, and what they take away is known when all are added up. Where that is too much, as far out in a tail,
-or where there are too many terms, as of large parameters, it is an integral over the side of ``x`` on which
-nothing cancels: over the half line of ``exp(exponent(t)) * G(t)``, in a variable in which the density decays
-exponentially, by the double exponential rule: ``t = scale * exp(u - exp(-u))``, in equal steps of u.
+Nearly all samples take a power series. Its terms are of one sign where ``G(x)`` is negative; else the first
+are negative, and what they take away is known when all are added up. Where that is too much, as far out in a
+tail, or where there are too many terms, as of large parameters, it is an integral over the side of ``x`` on
+which nothing cancels: over the half line of ``exp(exponent(t)) * G(t)``, in a variable in which the density
+decays exponentially, by the double exponential rule: ``t = scale * exp(u - exp(-u))``, in equal steps of u.
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ Array = Any
 HALF = 0.5
 #: Series that need more terms than these cost more than the integral.
 TERMS = 1024
-#: How many of them a native kernel adds, after how many it is asked which series have ended, and the part of a sum below which a term changes nothing.
+#: How many of them a native kernel adds, and after how many it is asked which series have ended: when a
+#: term is below this part of the sum, and changes nothing.
 TOGETHER = 4
 CHECKED = 16
 ENDED = 2.0**-55
-#: How much larger than a sum its terms may be, by the bytes of what it is rounded to: of 53 bits 45 are right, or 29.
+#: How much larger than a sum its terms may be, by the bytes of what it is rounded to: of 53 bits 45 or 29
+#: are right.
 CANCELLED = {8: 2.0**8, 4: 2.0**24, 2: 2.0**24}
 #: The rule's error is some exp(-2 pi d / STEP): d is about 1 where the density is near normal.
 STEP = 1 / 16
@@ -238,7 +240,7 @@ def _series(
         if (n + TOGETHER - 1) % CHECKED:
             continue
         total, size, weight, slope = state
-        # Each term that is left out would leave the sum as it is: it does not matter who is beside an element.
+        # A term that is left out would leave the sum as it is: it does not matter who is beside an element.
         ended = weight * (np.abs(slope) + 1) <= ENDED * np.abs(total)
         count = np.count_nonzero(ended)
         if 2 * count < ended.size:

@@ -38,7 +38,7 @@ def _only(parameter: Array) -> Any:
 
 
 def _drawn(draw: Any, parameter: Array) -> Array:
-    """What NumPy draws in float64, an element for each parameter. It is faster, and the same, of one for all."""
+    """What NumPy draws in float64, one for each parameter: of one number for all the same, and faster."""
     only = _only(parameter)
     if only is None:
         return np.asarray(draw(parameter.astype(np.float64, copy=False)))
