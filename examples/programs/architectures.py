@@ -22,7 +22,8 @@ NEEDS = (
 )
 RUNS = (
     "BERT, RoBERTa, GPT-2, Llama, Qwen, Gemma, T5, ViT, Whisper, CLIP: losses and gradients, eager and SDPA "
-    "attention; `generate`: greedy, with and without a cache, by beams, sampled; save_pretrained, from_pretrained"
+    "attention; `generate`: greedy, with and without a cache, by beams, sampled; "
+    "save_pretrained, from_pretrained"
 )
 LACKS = "quantised weights (bitsandbytes); kernels of the package flash-attn"
 SINCE = "0.1.0"
