@@ -113,17 +113,38 @@ static int gives_packed_views(PyArrayObject *array) {
     return (ndim && PyArray_DIM(array, ndim - 1) != 1) || is_packed(array);
 }
 
-/* The memory of an array, which is contiguous and has elements, in another shape. NULL without an exception where it is for
-   Python to say. */
+/* The strides by which an array that has dims and elements is seen in a shape of as many elements, whether there are such.
+   Dims that lie one in the other are a run; each run is cut into dims of its own. */
+static int strides_in_shape(PyArrayObject *array, int ndim, const npy_intp *dims, npy_intp *strides) {
+    int to = ndim - 1;
+    npy_intp base = PyArray_STRIDE(array, PyArray_NDIM(array) - 1), run = 1, seen = 1;
+    for (int d = PyArray_NDIM(array) - 1; d >= 0; d--) {
+        run *= PyArray_DIM(array, d);
+        if (d && (PyArray_DIM(array, d - 1) == 1 || PyArray_STRIDE(array, d - 1) == run * base)) continue;
+        for (; to >= 0 && (seen < run || dims[to] == 1); to--) {
+            strides[to] = seen * base;
+            seen *= dims[to];
+        }
+        if (seen != run) return 0;
+        if (d) base = PyArray_STRIDE(array, d - 1);
+        run = seen = 1;
+    }
+    return to < 0;
+}
+
+/* The memory of an array, which has elements, in another shape. NULL without an exception where it is for Python to say. */
 PyObject *reshaped(PyObject *given, PyObject *sizes) {
-    npy_intp dims[MOST_DIMS];
+    npy_intp dims[MOST_DIMS], strides[MOST_DIMS];
     if (!is_array(given) || !PyTuple_CheckExact(sizes) || PyTuple_GET_SIZE(sizes) > MOST_DIMS) return NULL;
     PyArrayObject *array = (PyArrayObject *)given;
     npy_intp count = PyArray_SIZE(array);
-    if (count == 0 || !PyArray_IS_C_CONTIGUOUS(array) || !gives_packed_views(array) || !read_sizes(sizes, count, dims)) return NULL;
+    int ndim = (int)PyTuple_GET_SIZE(sizes);
+    if (count == 0 || !read_sizes(sizes, count, dims)) return NULL;
+    int packed = PyArray_IS_C_CONTIGUOUS(array) && gives_packed_views(array);
+    if (!packed && (PyArray_NDIM(array) == 0 || !strides_in_shape(array, ndim, dims, strides))) return NULL;
     int flags = PyArray_FLAGS(array) & (NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED);
     Py_INCREF(PyArray_DESCR(array));
-    PyObject *view = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(array), (int)PyTuple_GET_SIZE(sizes), dims, NULL,
+    PyObject *view = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(array), ndim, dims, packed ? NULL : strides,
                                           PyArray_DATA(array), flags, NULL);
     if (view == NULL) return NULL;
     PyArray_UpdateFlags((PyArrayObject *)view, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS);

@@ -91,12 +91,17 @@ def both(a: Any, b: Any) -> Any:
     return tengen.addcmul(a, a, b)
 
 
-def at(x: Any, key: Any) -> Any:
-    """What stands there; of an error its text, as a tensor."""
+def said(function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a function gives; of an error its text, as a tensor."""
     try:
-        return x[key]
+        return function(*arguments)
     except Exception as error:
         return tengen.tensor([*f"{type(error).__name__} {error}".encode()])
+
+
+def at(x: Any, key: Any) -> Any:
+    """What stands there; of an error its text, as a tensor."""
+    return said(lambda: x[key])
 
 
 USES: dict[str, Callable[[Any], Any]] = {
@@ -104,8 +109,12 @@ USES: dict[str, Callable[[Any], Any]] = {
     "log_softmax": lambda x: [F.log_softmax(x, d) for d in range(-x.ndim, x.ndim)],
     "softmax as": lambda x: (x.softmax(-1, dtype=tengen.float64), F.softmax(x, dim=0, dtype=tengen.float32)),
     "view": lambda x: [
-        x.view(*size)
+        said(x.view, *size)
         for size in (
+            *[(*x.shape[:d], -1, *x.shape[d:]) for d in range(x.ndim + 1)],
+            *[(*x.shape[:d], -1, *x.shape[d + 2 :]) for d in range(x.ndim - 1)],
+            *[(*x.shape[:d], n, -1, *x.shape[d + 1 :]) for d in range(x.ndim) for n in (2, 3)],
+            *[(*x.shape[:d], 1, -1, 1, 2, 1, *x.shape[d + 1 :]) for d in range(x.ndim)],
             (-1,),
             (x.numel(),),
             (1, -1, 1),
