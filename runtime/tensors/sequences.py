@@ -122,6 +122,8 @@ def _limits(target: dtype) -> tuple[int, int]:
 def _narrowed(array: Array, target: dtype) -> Array:
     if array.dtype == target.array_dtype:
         return array
+    if not array.size:
+        return np.empty(array.shape, target.array_dtype)
     with np.errstate(all="ignore"):
         return cast(array, target.array_dtype)
 
