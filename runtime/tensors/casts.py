@@ -39,6 +39,8 @@ class TensorCasts(TensorBase):
             """
             if len(args) == 1 and not keywords and args[0].__class__ is _types.dtype:
                 return _cast(self, args[0], None, "to")
+            if not active and (wanted := _dtype_here(self, args, keywords)) is not None:
+                return _cast(self, wanted, None, "to")
             if keywords and not keywords.keys() <= _options():
                 return _placed(self, args, keywords)
             return call("to", (self, *args), keywords, "to")
@@ -94,6 +96,24 @@ class TensorCasts(TensorBase):
     def cdouble(self, memory_format: Any = None) -> Tensor:
         """``self`` as complex128."""
         return _cast(self, _types.complex128, memory_format, "cdouble")
+
+
+_PLACE_AND_DTYPE = ("device", "dtype")
+
+
+def _dtype_here(self: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """The dtype that is wanted on the tensor's own device; None where more is asked for, or nothing."""
+    given = keywords if not args else dict(zip(_PLACE_AND_DTYPE, args, strict=False))
+    if not given or (args and (keywords or len(args) > 2)) or not given.keys() <= {*_PLACE_AND_DTYPE}:
+        return None
+    kind = self._type
+    where, wanted = given.get("device"), given.get("dtype")
+    place = where.type if where.__class__ is device else where
+    if where is not None and (place.__class__ is not str or place != kind.backend.device.type):
+        return None
+    if wanted is None:
+        return kind.scalar_type
+    return wanted if wanted.__class__ is _types.dtype else None
 
 
 @cache
