@@ -27,7 +27,8 @@ def value_test(operator: Operator, argument: Argument, text: str, is_receiver: b
     if is_receiver:
         return "True", text
     value = text
-    none = [f"{text} is None"] if argument.type.is_optional else []
+    # A memory format that need not be given is None, too.
+    none = [f"{text} is None"] if argument.type.is_optional or default(argument) == "None" else []
     match argument.type.required:
         case ListType(element, size) if element in (BaseType("int"), BaseType("SymInt")):
             return _ints_test(argument, size, text)

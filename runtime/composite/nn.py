@@ -62,13 +62,6 @@ def prelu(self: Tensor, weight: Tensor) -> Tensor:
     return F._prelu_kernel(self, weight)
 
 
-def safe_softmax(self: Tensor, dim: int, dtype: Any) -> Tensor:
-    """softmax whose rows of nothing but negative infinity are 0, not NaN."""
-    nothing = (self == -float("inf")).all(dim, True)
-    # Zeros in their place keep NaN out of the gradient too.
-    return F.where(nothing, 0, F.softmax(F.where(nothing, 0, self), dim, dtype=dtype)).contiguous()
-
-
 # ------------------------------------------------------------------------------ dropout
 
 
@@ -506,7 +499,7 @@ def scaled_dot_product_attention(
             scores = F.where(attn_mask, scores, -float("inf"))
         else:
             scores = scores + attn_mask
-        weights = safe_softmax(scores, -1, None)
+        weights = F._softmax_or_zeros(scores, -1)
     if dropout_p > 0:
         weights = dropout(weights, dropout_p, True)
     return weights @ value

@@ -26,16 +26,25 @@ from tengen.testing.declared import declarations
         lambda x: tengen.sum(x, dim=1),
         lambda x: tengen.cat([x, x], dim=1),
         lambda x: x.softmax(dim=1),
+        lambda x: x.contiguous(),
+        lambda x: x.mT.contiguous(memory_format=tengen.contiguous_format),
+        lambda x: x.to("cpu"),
+        lambda x: x.to(x.device, tengen.float64),
+        lambda x: x.to(dtype=tengen.int64),
+        lambda x: x.to(device=tengen.device("cpu"), dtype=tengen.bool),
+        lambda x: x.to(device=x.device),
     ],
 )
 def test_usual_keywords_take_the_first_path(call: object, monkeypatch: pytest.MonkeyPatch) -> None:
     from tengen.generated import functions, tensor_methods
+    from tengen.tensors import casts
 
     def second_path(*args: object, **keywords: object) -> object:
         raise AssertionError("the second path")
 
     monkeypatch.setattr(functions, "call", second_path)
     monkeypatch.setattr(tensor_methods, "call", second_path)
+    monkeypatch.setattr(casts, "call", second_path)
     assert not interception.active
     call(tengen.ones(2, 3))  # type: ignore[operator]
 
