@@ -280,7 +280,7 @@ def triu(self: Array, diagonal: int = 0) -> Array:
 def _lower(self: Array, diagonal: int) -> Array:
     check_matrices(self.shape)
     rows, columns = self.shape[-2:]
-    # Beyond the corners the mask is the same, and numbers stay small; np.tri takes twice as long for small matrices.
+    # Beyond the corners the mask is the same, and numbers stay small; np.tri takes longer for few of them.
     edge = max(min(diagonal, columns), -rows)
     kind = np.int16 if rows + columns < 1 << 15 else np.int64
     first, second = np.arange(rows, dtype=kind), np.arange(-edge, columns - edge, dtype=kind)
