@@ -1,7 +1,7 @@
 """The memory in which the BLAS library puts matrices in order before it multiplies them.
 
 OpenBLAS prefetches beyond what a product needs of it. Where no product came before that needed so much, there
-are no pages, and the processor looks for them in vain each time: small products take up to three times as long.
+are no pages, and the processor looks for them in vain: small products take up to three times as long.
 """
 
 from __future__ import annotations
