@@ -219,8 +219,8 @@ def standard_gamma(self: Array, generator: Any) -> Array:
     draw, least = source(generator).standard_gamma, normal_least(self.dtype)
     try:
         drawn = _drawn(draw, self)  # NaN where the shape is
-    except ValueError:  # a shape below 0: nothing was drawn
-        drawn = _drawn(draw, np.where(np.isnan(self), self, np.maximum(self, 0)))
+    except ValueError:  # a shape with a sign: nothing was drawn
+        drawn = _drawn(draw, np.where(self > 0, self, np.where(np.isnan(self), self, 0)))
     return np.maximum(drawn, least, out=drawn).astype(self.dtype)
 
 

@@ -109,10 +109,9 @@ def test_samples_lie_inside(dtype: tengen.dtype) -> None:
     assert (gammas[:, :2] == info.tiny).all() and (gammas >= info.tiny).all()
     assert (parts >= info.tiny).all() and (parts < 1).all()
     assert (parts.max(-1)[0] == 1 - info.eps / 2).any(), "one has nearly all"
-    assert tengen._standard_gamma(tengen.tensor([math.nan, math.inf], dtype=dtype)).isnan().tolist() == [
-        True,
-        False,
-    ]
+    odd = tengen._standard_gamma(tengen.tensor([math.nan, math.inf, -0.0, -1.0], dtype=dtype))
+    assert odd[0].isnan() and not odd[1].isnan() and (odd[2:] == info.tiny).all()
+    assert (tengen._standard_gamma(tengen.tensor(-0.0, dtype=dtype).expand(3)) == info.tiny).all()
 
 
 @pytest.mark.parametrize("dtype", [tengen.float16, tengen.bfloat16])
