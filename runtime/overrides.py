@@ -27,6 +27,7 @@ from .core.function_dispatch import (
     state,
 )
 from .core.interception import Layer
+from .core.package_name import package
 from .tensors.overridable import NOT_OVERRIDABLE, get_default_nowrap_functions as get_default_nowrap_functions
 from .tensors.tensor import Tensor
 
@@ -79,6 +80,11 @@ class TengenFunctionMode:
     mode itself is left: ``func(*args, **kwargs)`` goes on to the next mode, to subclasses, and to tensors.
     Attributes and methods of plain tensors that compute nothing (``x.shape``, ``x.dim()``) are not seen.
     """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if package.name != "tengen" and "__torch_function__" in cls.__dict__:
+            cls.__tengen_function__ = cls.__torch_function__  # type: ignore[attr-defined,method-assign]
 
     def __tengen_function__(
         self, func: Callable[..., Any], types: Sequence[type], args: tuple[Any, ...] = (), kwargs: Any = None

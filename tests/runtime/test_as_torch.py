@@ -52,6 +52,14 @@ seen = []
 assert type(torch.ones(2).as_subclass(Named) + 1) is Named and seen == ["add"]
 assert torch.add(torch.ones(1), Like()) == "add"
 
+class Mode(torch.overrides.TorchFunctionMode):
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        return func.__name__, func(*args, **(kwargs or {}))
+
+with Mode():
+    name, made = torch.ones(2)
+assert name == "ones" and made.tolist() == [1, 1]
+
 for text, error in (
     ("torch.package", AttributeError), ("import torch.package", ImportError),
     ("from torch.package import PackageExporter", ImportError),
