@@ -1,8 +1,8 @@
 """The model: methods of Type classes. Equal methods of sibling classes are hoisted.
 
 There is a class for each kind of method, with what that kind has; ``templates/types.py.jinja`` has a macro
-for each. Results and records know the statements that generated code has for them, so that templates decide
-nothing.
+for each. Results (``results``) and records (``records``) know the statements that generated code has for
+them, so that templates decide nothing.
 """
 
 from __future__ import annotations
@@ -10,202 +10,10 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import ClassVar
 
-
-class ResultKind(Enum):
-    """What a kernel gives for a result, and a method returns."""
-
-    TENSOR = "tensor"
-    LIST = "list"
-    VIEW = "view"
-    VIEWS = "views"
-
-
-class Cast(Enum):
-    """When the result of a reduced type, which is computed in another, is rounded to that type."""
-
-    ALWAYS = "always"
-    IF_COMPUTED_IN = "if it is of the type computed in"
-    UNDIRECTED = "the same, unless an argument says its dtype"
-
-
-class Undifferentiable(Enum):
-    """What becomes of a result whose dtype, which an argument says, has no gradients."""
-
-    ERROR = "error"
-    NO_HISTORY = "no history"
-
-
-@dataclass(frozen=True, slots=True)
-class Relaid:
-    """When a result may have another layout than PyTorch's, and the call that gives it that."""
-
-    condition: str
-    call: str
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """How one result of a kernel, the array ``variable``, becomes the Tensor ``out``."""
-
-    variable: str
-    out: str
-    type: str  # an expression for its Type; empty: the method's own, or that of the array
-    kind: ResultKind = ResultKind.TENSOR
-    cast: Cast | None = None
-    optional: bool = False  # None where the operator's output_mask does not ask for it
-    relaid: Relaid | None = None
-
-    def __post_init__(self) -> None:
-        assert self.kind is ResultKind.TENSOR or not (self.cast or self.relaid), self
-
-    @property
-    def is_one(self) -> bool:
-        """Whether it is one Tensor, not a list."""
-        return self.kind in (ResultKind.TENSOR, ResultKind.VIEW)
-
-    def statements(self, may_be_scalar: bool) -> Iterator[str]:
-        """The statements that make the Tensor; an array may be a scalar of the array library's."""
-        if self.optional:
-            yield f"if {self.variable} is None:"
-            yield f"    {self.out} = None"
-            yield "else:"
-        pad = "    " if self.optional else ""
-        yield from (pad + line for line in self._made(may_be_scalar))
-
-    def _made(self, may_be_scalar: bool) -> Iterator[str]:
-        r, out = self.variable, self.out
-        type_ = self.type or f"T if {r}.dtype is T.dtype else T.of_array({r})"
-        match self.kind:
-            case ResultKind.VIEW:
-                yield f"{out} = as_view(self, {r}, {type_})"
-                return
-            case ResultKind.VIEWS:
-                yield f"{out} = tuple([as_view(self, _one, T, True) for _one in {r}])"
-                return
-            case ResultKind.LIST:
-                yield f"{out} = tuple([T.of_array(_one).wrap(_one) for _one in {r}])"
-                return
-        if may_be_scalar:
-            yield f"if {r}.__class__ is not _array:"
-            yield f"    {r} = _asarray({r})"
-        if self.relaid is not None:
-            yield f"if {self.relaid.condition}:"
-            yield f"    {r} = {self.relaid.call}"
-        yield f"{out} = _new(Tensor)"
-        yield f"{out}._array = {r}"
-        yield f"{out}._type = {type_}"
-        yield f"{out}._storage = {out}._base = {out}._meta = {out}._edge = None"
-        yield f"{out}._requires_grad = False"
-
-    def attached(self, number: int) -> Iterator[str]:
-        """The statements that give the Tensor its gradient edge, as the Node's result of this number."""
-        pad = "    " if self.optional else ""
-        if self.optional:
-            yield f"if {self.out} is not None:"
-        yield f"{pad}{self.out}._edge = (node, {number})"
-        yield f"{pad}{self.out}._requires_grad = True"
-
-    def of_each(self, attribute: str) -> str:
-        """The expression of an attribute of the Tensor, None where that is."""
-        return f"{'None if ' + self.out + ' is None else ' if self.optional else ''}{self.out}.{attribute}"
-
-
-@dataclass(frozen=True, slots=True)
-class Save:
-    """A statement of the recording method: ``node.slot = expression``."""
-
-    slot: str
-    expression: str
-    otherwise: str = "None"
-
-
-@dataclass(frozen=True, slots=True)
-class SaveGroup:
-    """What is saved under one condition; where it does not hold, ``otherwise`` is."""
-
-    condition: str | None
-    saves: tuple[Save, ...]
-
-    def alone(self) -> Iterator[str]:
-        """The statements that save, into slots that hold what they should otherwise."""
-        pad = ""
-        if self.condition is not None:
-            yield f"if {self.condition}:"
-            pad = "    "
-        yield from (f"{pad}node.{s.slot} = {s.expression}" for s in self.saves)
-
-    def statements(self) -> Iterator[str]:
-        """The statements that save."""
-        yield from self.alone()
-        if self.condition is not None:
-            yield "else:"
-            yield from (f"    node.{s.slot} = {s.otherwise}" for s in self.saves)
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """The recording part of a method."""
-
-    node: str  # the class, with its module
-    condition: str  # whether any differentiable input requires grad
-    edges: str  # the expression of next_edges
-    results: tuple[Result, ...]
-    saves: tuple[SaveGroup, ...]
-    outputs: tuple[int, ...]  # the numbers of the differentiable results
-    saves_results: bool
-    constants: tuple[int, ...]  # the saved results that have no gradient
-    undifferentiable: Undifferentiable | None = None
-
-    @property
-    def further(self) -> str:
-        """What the condition asks besides."""
-        return (
-            " and differentiable(out._type)" if self.undifferentiable is Undifferentiable.NO_HISTORY else ""
-        )
-
-    @property
-    def refuses_dtypes(self) -> bool:
-        """Whether a result of a dtype without gradients is an error."""
-        return self.undifferentiable is Undifferentiable.ERROR
-
-    def described(self) -> Iterator[str]:
-        """The statements that say what gradients the Node gets."""
-        first = self.results[0]
-        if len(self.results) > 1:
-            yield f"node.shape = ({', '.join(r.of_each('_array.shape') for r in self.results)})"
-            yield f"node.type = ({', '.join(r.of_each('_type') for r in self.results)})"
-        elif first.is_one:
-            yield f"node.shape = {first.variable}.shape"
-            yield f"node.type = {first.out}._type"
-        else:
-            yield f"node.num_inputs = len({first.out})"
-            yield f"node.shape = tuple([o._array.shape for o in {first.out}])"
-            yield f"node.type = tuple([o._type for o in {first.out}])"
-
-    def saved(self) -> Iterator[str]:
-        """The statements that fill the Node's slots."""
-        if self.saves_results:
-            yield "node.result_versions = None"
-        for group in self.saves:
-            yield from group.statements()
-
-    def attached(self) -> Iterator[str]:
-        """The statements that give the results their edges."""
-        first = self.results[0]
-        if len(self.results) == 1 and not first.is_one:
-            yield f"for i, o in enumerate({first.out}):"
-            yield "    o._edge = (node, i)"
-            yield "    o._requires_grad = True"
-            return
-        for number, result in enumerate(self.results):
-            if len(self.results) == 1 or number in self.outputs:
-                yield from result.attached(number)
-        if self.constants:
-            of = [f"{n}: ((storage_of({self.results[n].out}), 0),)" for n in self.constants]
-            yield f"node.result_versions = {{{', '.join(of)}}}"
+from .records import Input, Record, any_requires, next_edges
+from .results import Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,8 +41,13 @@ class DefinedMethod:
 
     name: str
     operator: str  # its full name, for errors
-    signature: str  # "self: Tensor, other: Tensor"
+    parameters: tuple[tuple[str, str], ...]  # names and annotations
     returns: str
+
+    @property
+    def signature(self) -> str:
+        """The parameters as they are written: "self: Tensor, other: Tensor"."""
+        return ", ".join([f"{name}: {annotation}" for name, annotation in self.parameters])
 
     @property
     def function(self) -> str:
@@ -255,13 +68,22 @@ class CallMethod(DefinedMethod):
 
 @dataclass(frozen=True, slots=True)
 class FallbackMethod(DefinedMethod):
-    """Calls the plain method; the gradients of ``inputs``, if any is wanted, are an error later."""
+    """Calls the plain method; the gradients of the tensors, if any is wanted, are an error later."""
 
     macro: ClassVar[str] = "fallback"
 
     call: str
-    inputs: str
-    condition: str
+    tensors: tuple[Input, ...]
+
+    @property
+    def inputs(self) -> str:
+        """The expression of their edges."""
+        return next_edges(self.tensors)
+
+    @property
+    def condition(self) -> str:
+        """The test of whether any of them requires gradients."""
+        return any_requires(self.tensors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +109,7 @@ class RecordMethod(DefinedMethod):
         given = ", ".join(filter(None, (self.record.node, self.result, self.inputs, self.outputs)))
         saves = self.record.saves
         yield f"{'node = ' if saves else ''}record_node({given})"
-        if any("edges[" in (group.condition or "") for group in saves):
+        if any([group.edges for group in saves]):
             yield "edges = node.next_edges"
         for group in saves:
             yield from group.alone()
@@ -303,13 +125,13 @@ class KernelMethod(DefinedMethod):
 
     call: str  # the expression that computes
     results: tuple[Result, ...]
-    returned: str  # the expression returned
+    structure: str = ""  # what makes the tuple of several results one of names
     locals: tuple[tuple[str, str], ...] = ()
     tensors: str = ""  # the tensor arguments, for error texts
     record: Record | None = None
     refused: tuple[tuple[str, str], ...] = ()
     arguments: str = ""  # the tuple of them, where the results' Type depends on the thread's mode
-    small: str = ""  # the condition for ``call``; else ``blocked`` is what computes
+    operands: tuple[str, ...] = ()  # of which ``call`` computes where they are small; else ``blocked`` does
     blocked: str = ""
     may_be_scalars: bool = False  # whether ``call`` may give scalars of the array library's
     shares: bool = (
@@ -317,7 +139,20 @@ class KernelMethod(DefinedMethod):
     )
 
     def __post_init__(self) -> None:
-        assert bool(self.small) == bool(self.blocked), self
+        assert bool(self.operands) == bool(self.blocked), self
+
+    @property
+    def small(self) -> str:
+        """The condition for ``call``."""
+        return " and ".join([f"{name}._array.size < LARGE" for name in self.operands])
+
+    @property
+    def returned(self) -> str:
+        """The expression returned."""
+        if len(self.results) == 1:
+            return self.results[0].out
+        outs = f"({', '.join([r.out for r in self.results])})"
+        return f"{self.structure}({outs})" if self.structure else outs if self.results else "None"
 
     @property
     def variables(self) -> str:

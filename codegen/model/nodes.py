@@ -2,8 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from enum import Enum
+
+
+class Unpacked(Enum):
+    """What a Node over arrays takes out of a slot, unless it was written to since."""
+
+    TENSOR = "the array of a tensor"
+    OPTIONAL = "the same, or None"
+    RESULT = "the array of its result"
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """A statement that gives a value a name."""
+
+    name: str  # or several, "grad, self"
+    value: str
+    unpacked: Unpacked | None = None  # what the value is of a slot
+    slot: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name} = {self.value}"
+
+
+@dataclass(frozen=True, slots=True)
+class NativeCall:
+    """How a native kernel computes gradients, if it is there."""
+
+    kernel: str  # gives the kernel, or None
+    there: str  # the condition, which names it
+    small: str  # its call of small arrays
+    large: str  # and of others
+    spare: tuple[str, ...] = ()  # the statement that finds memory for these
+
+    def statements(self, targets: str, condition: str) -> Iterator[str]:
+        """The statements that call it; ``condition``: arrays are small."""
+        yield f"if {condition}:"
+        yield f"    {targets} = {self.small}"
+        yield "else:"
+        yield from (f"    {line}" for line in self.spare)
+        yield f"    {targets} = {self.large}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,18 +52,18 @@ class Branch:
     """The part of a Node's apply that computes the gradients of some inputs."""
 
     condition: str
-    prepare: tuple[str, ...]  # statements that unpack what the formula uses
+    prepare: tuple[Assign, ...]  # what unpacks what the formula uses
     targets: str  # "g0" or "g0, g1"
     formula: str
-    named: tuple[str, ...] = ()  # statements that name what the formula has in common
+    named: tuple[Assign, ...] = ()  # what the formula has in common
     small: str = ""  # the condition for computing so; else ``blocked`` are the statements that compute
     blocked: tuple[str, ...] = ()
-    native: tuple[str, ...] = ()  # the condition for a native kernel, and the statements that call it
+    native: NativeCall | None = None
     may_be_scalars: bool = False  # whether a gradient may be a scalar where an array is wanted
 
     def statements(self) -> Iterator[str]:
         """The statements that compute the gradients."""
-        yield from self.prepare
+        yield from map(str, self.prepare)
         yield from self._computed()
         if self.may_be_scalars:
             targets = self.targets.split(", ")
@@ -32,9 +73,9 @@ class Branch:
                 yield f"    {target} = _asarray({target})"
 
     def _computed(self) -> Iterator[str]:
-        ways = []
-        if self.native:
-            ways.append((self.native[0], self.native[1:]))
+        ways: list[tuple[str, Iterable[str]]] = []
+        if self.native is not None:
+            ways.append((self.native.there, self.native.statements(self.targets, self.small)))
         if self.blocked:
             ways.append((self.small, self.numpy))
         ways.append(("", self.blocked or self.numpy))
@@ -48,7 +89,7 @@ class Branch:
     @property
     def numpy(self) -> tuple[str, ...]:
         """The statements that compute with NumPy's functions."""
-        return (*self.named, f"{self.targets} = {self.formula}")
+        return (*map(str, self.named), f"{self.targets} = {self.formula}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +101,7 @@ class NodeClass:
     slots: tuple[str, ...]
     parameter: str  # "grad" or "grads"
     gradients: tuple[str, ...]  # the names set to None first
-    common: tuple[tuple[str, tuple[str, ...]], ...]  # conditions, and what several branches would unpack
+    common: tuple[tuple[str, tuple[Assign, ...]], ...]  # conditions, and what several branches would unpack
     branches: tuple[Branch, ...]
     returned: str
     released: tuple[str, ...] = ()  # the slots whose use after backward is an error
@@ -100,7 +141,7 @@ class JvpFunction:
     terms: tuple[Term, ...] = ()  # of a sum by tangents that may be None, of which the formula is made
     sum: str = ""  # what the formula has for the sum of the terms
     refused: tuple[tuple[str, str], ...] = ()  # tangents that must be None, and what says why
-    widened: tuple[str, ...] = ()  # the statement after which nothing is of a reduced type
+    widened: tuple[Assign, ...] = ()  # the statement after which nothing is of a reduced type
 
     def statements(self) -> Iterator[str]:
         """The statements of the function."""
@@ -110,7 +151,7 @@ class JvpFunction:
         for tangent, primal in self.zeros:
             yield f"if {tangent} is None:"
             yield f"    {tangent} = zero_tangent({primal})"
-        yield from self.widened
+        yield from map(str, self.widened)
         for name, text in self.shared:
             yield f"{name} = {text}"
         if self.terms:

@@ -48,7 +48,7 @@ from ..ir.writer import write
 from ..model.annotations import default_value, parameter_name
 from ..model.derived import Gradient, NodeSpec
 from ..model.names import OTHER_LAYOUT
-from ..model.nodes import Branch, NodeClass
+from ..model.nodes import Assign, Branch, NativeCall, NodeClass, Unpacked
 from ..model.operators import Formula, Operator, Primitive, by_function
 from ..model.schema import Argument, ListType
 from ..parse.formula import gradient_number, metadata_use, result_numbers, saved
@@ -175,11 +175,11 @@ class ArrayWriter:
             formula=write(arrays_only or formula),
             may_be_scalars=arrays_only is None and not several and self._is_strided(gradient.formula),
             named=tuple(
-                f"{name} = {write(self._with_kept_numbers(spec, value, types))}" for name, value in named
+                [Assign(name, write(self._with_kept_numbers(spec, value, types))) for name, value in named]
             ),
             small=small,
             blocked=blocked,
-            native=() if form is None else tuple(self._native(form, small, target, last)),
+            native=None if form is None else self._native(form, last),
         )
 
     def _is_strided(self, formula: Formula) -> bool:
@@ -224,16 +224,11 @@ class ArrayWriter:
         call = call_of(runner, function, [Name(p) for p in parameters], into, scratch)
         yield f"{target} = {write(call)}"
 
-    def _native(self, form: NativeForm, small: str, target: str, last: bool) -> Iterable[str]:
-        """The condition under which a native kernel computes, and the statements that call it."""
-        yield form.there
-        yield f"if {small}:"
-        yield f"    {target} = {write(form.plain())}"
-        yield "else:"
-        if last:
-            yield f"    {_SPARE_STATEMENT}"
-        call = form.in_shares(self.specialiser.shared_by_threads(), _SPARE if last else "")
-        yield f"    {target} = {write(call)}"
+    def _native(self, form: NativeForm, last: bool) -> NativeCall:
+        """How a native kernel computes."""
+        large = form.in_shares(self.specialiser.shared_by_threads(), _SPARE if last else "")
+        spare = (_SPARE_STATEMENT,) if last else ()
+        return NativeCall(write(form.kernel), form.there, write(form.plain()), write(large), spare)
 
     def _native_form(self, spec: NodeSpec, gradient: Gradient, number: int) -> NativeForm | None:
         """How the formula calls a native kernel, which computes what its operators do natively."""
@@ -252,30 +247,39 @@ class ArrayWriter:
         scalar = dotted(f"{_GRADIENT}.dtype.type")
         return forms.form(name, tree, self._types(spec, translation), given, scalar, translation.declared)
 
-    def _unpack(self, spec: NodeSpec, gradient: Gradient) -> Iterable[str]:
+    def _unpack(self, spec: NodeSpec, gradient: Gradient) -> Iterable[Assign]:
         kept = saved(gradient.formula, spec.operator)
         if kept.conditional or kept.retain_variables:
             raise Unsupported
         if kept.input_mask:
             mask = ", ".join(condition_of(spec, (i,)) for i in gradient.inputs)
-            yield f"grad_input_mask = ({mask}{',' if len(gradient.inputs) == 1 else ''})"
+            yield Assign("grad_input_mask", f"({mask}{',' if len(gradient.inputs) == 1 else ''})")
         yield from gradient_statements(spec, gradient.formula.tree, Rewriter({}, {}, {}), "materialize_array")
         arguments = {a.name: a for a in spec.operator.schema.arguments}
         for name in (*kept.tensors, *kept.values):
-            slot, local = f"node._{name}", parameter_name(name)
-            if arguments[name].type.is_tensor:
-                yield (
-                    f"{local} = {slot}._array if (storage := {slot}._storage) is None "
-                    f"or storage.version == {slot}_version else modified({slot}, {slot}_version, node)"
-                )
-            elif arguments[name].is_tensor_list:
-                yield f"{local} = unpack_arrays({slot}, {slot}_version, node)"
-            elif arguments[name].is_tensor:
-                yield f"{local} = None if {slot} is None else unpack_array({slot}, {slot}_version, node)"
-            else:
-                yield f"{local} = {slot}"
+            yield _unpacked(arguments[name])
         for name, number in results_used(spec.operator, gradient):
-            yield f"{name} = unpack_result_array(node, node._result{number}, {number})"
+            slot = f"_result{number}"
+            value = f"unpack_result_array(node, node.{slot}, {number})"
+            yield Assign(name, value, Unpacked.RESULT, slot)
+
+
+def _unpacked(argument: Argument) -> Assign:
+    """What brings back one saved argument as an array, arrays or a plain value."""
+    local, own = parameter_name(argument.name), f"_{argument.name}"
+    slot = f"node.{own}"
+    if argument.type.is_tensor:
+        value = (
+            f"{slot}._array if (storage := {slot}._storage) is None "
+            f"or storage.version == {slot}_version else modified({slot}, {slot}_version, node)"
+        )
+        return Assign(local, value, Unpacked.TENSOR, own)
+    if argument.is_tensor_list:
+        return Assign(local, f"unpack_arrays({slot}, {slot}_version, node)")
+    if argument.is_tensor:
+        value = f"None if {slot} is None else unpack_array({slot}, {slot}_version, node)"
+        return Assign(local, value, Unpacked.OPTIONAL, own)
+    return Assign(local, slot)
 
 
 class _Translation:

@@ -19,10 +19,11 @@ from ..model.metadata import SLOTS
 from ..model.methods import CallMethod
 from ..model.names import EXPLICIT, FILLS_OUT, IMPLICIT, WARNS_OF_SIZE
 from ..model.operators import Kernel, Operator
+from ..model.records import Input, kept_metadata, next_edges
 from ..model.schema import Argument
 from ..read.functions import ABSOLUTE, module_path
-from .headers import plain_arguments, signature
-from .recording import edges, kept_metadata, refused
+from .headers import Parameters, parameters, plain_arguments
+from .recording import refused
 from .type_methods import alias
 
 
@@ -48,12 +49,12 @@ class VariantWriter:
             case "functional" | "view" if EXPLICIT in variant.operator.kernels:
                 yield self._explicit(variant)
 
-    def _method(self, variant: Variant, call: str, extra: str = "") -> CallMethod:
+    def _method(self, variant: Variant, call: str, extra: Parameters = ()) -> CallMethod:
         operator = variant.operator
         return CallMethod(
             name=variant.name.method,
             operator=str(variant.name),
-            signature=signature(operator) + extra,
+            parameters=parameters(operator) + extra,
             returns=return_annotation(operator.schema.returns, self.structures.get(str(variant.name))),
             call=call,
         )
@@ -102,7 +103,7 @@ class VariantWriter:
         if variant.operator.schema.writes_list:
             call = f'"{variant.name.called}", operator("{base.name}"), ({arguments}), out{exact}'
             call = f"{write(self._function('shape.write_list'))}({call}{_overlap(variant.operator)})"
-            return self._method(variant, call, ", out: Sequence[Tensor]")
+            return self._method(variant, call, (("out", "Sequence[Tensor]"),))
         outs = "tuple(out)" if many else "(out,)"
         functional = f'operator("{base.name}").proceed'
         if FILLS_OUT in base.tags:
@@ -112,9 +113,7 @@ class VariantWriter:
         call += "" if many else "[0]"
         structure = self.structures.get(str(variant.name))
         call = call if structure is None else f"{structure}({call})"
-        extra = ", out: Sequence[Tensor]" if many else ", out: Tensor"
-        method = self._method(variant, call, extra)
-        return method if method.signature[0] != "," else _without_comma(method)
+        return self._method(variant, call, (("out", "Sequence[Tensor]" if many else "Tensor"),))
 
     @staticmethod
     def _given(variant: Variant, base: Operator) -> list[str]:
@@ -149,7 +148,7 @@ class VariantWriter:
         widened = self._widened(operator, operator.kernels[EXPLICIT])
         method = replace(self._method(variant, call), widened=widened)
         if str(operator.name) in self.derived.missing:
-            inputs = edges(a for a in operator.schema.arguments if a.is_tensor_like)
+            inputs = next_edges([Input.of(a) for a in operator.schema.arguments if a.is_tensor_like])
             call = f'run_not_implemented("{operator.name}", lambda: {call}, lambda: {inputs})'
             return replace(method, call=call)
         node = self.derived.nodes.get(str(operator.name))
@@ -213,7 +212,7 @@ def _kept(saved: Saved, arguments: Mapping[str, Argument]) -> str:
         return f'("result", {saved.index})'
     name = parameter_name(saved.source)
     if saved.what in SLOTS:
-        return f'("value", {kept_metadata(saved.what, arguments[saved.source], name)})'
+        return f'("value", {kept_metadata(saved.what, name, Input.of(arguments[saved.source]).kind)})'
     return f'("{saved.what}", {name})'
 
 
@@ -255,7 +254,3 @@ def _overlap(operator: Operator) -> str:
     if "out" in words:
         rules[-1] = words["out"]
     return f", overlap={rules}".replace("'", '"') if rules else ""
-
-
-def _without_comma(method: CallMethod) -> CallMethod:
-    return replace(method, signature=method.signature.removeprefix(", "))

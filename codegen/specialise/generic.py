@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from ..model.methods import CallMethod, Cast, KernelMethod, Result, ResultKind
+from ..model.methods import CallMethod, KernelMethod
+from ..model.results import Cast, Result, ResultKind
 from .hoist import ClassNode
 
 _STORE = {
@@ -26,9 +27,9 @@ def generic(method: KernelMethod) -> CallMethod:
     function = f"lambda{' ' + values if values else ''}: {compute}"
     given = ["T", f'"{method.name}"', _arguments(method), function, *_finish(method)]
     call = f"{_runner(method)}({', '.join(given)})"
-    structure = method.returned.partition("(")[0] if len(method.results) > 1 else ""
-    call = f"{structure}({call})" if structure else call
-    return CallMethod(method.name, method.operator, method.signature, method.returns, call)
+    named = bool(method.structure) and len(method.results) > 1
+    call = f"{method.structure}({call})" if named else call
+    return CallMethod(method.name, method.operator, method.parameters, method.returns, call)
 
 
 def _arguments(method: KernelMethod) -> str:

@@ -17,13 +17,16 @@ def plain_arguments(operator: Operator) -> tuple[Argument, ...]:
     return tuple(a for a in arguments if not (a.type.is_option and a.kwarg_only))
 
 
-def signature(operator: Operator) -> str:
-    """The parameters of a Type's method, annotated."""
-    return ", ".join(f"{parameter_name(a.name)}: {annotation(a.type)}" for a in plain_arguments(operator))
+Parameters = tuple[tuple[str, str], ...]
 
 
-def header(operator: Operator, structures: Mapping[str, str]) -> tuple[str, str, str, str]:
+def parameters(operator: Operator) -> Parameters:
+    """The parameters of a Type's method, with their annotations."""
+    return tuple([(parameter_name(a.name), annotation(a.type)) for a in plain_arguments(operator)])
+
+
+def header(operator: Operator, structures: Mapping[str, str]) -> tuple[str, str, Parameters, str]:
     """The name of a method, its operator's, the parameters and what it returns."""
     name = str(operator.name)
     returns = return_annotation(operator.schema.returns, structures.get(name))
-    return operator.name.method, name, signature(operator), returns
+    return operator.name.method, name, parameters(operator), returns

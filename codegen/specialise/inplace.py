@@ -18,7 +18,7 @@ from ..model.annotations import parameter_name
 from ..model.derived import Variant
 from ..model.methods import StoreMethod, WriteMethod
 from ..model.operators import Formula, Operator, Primitive, ScalarType
-from .headers import signature
+from .headers import parameters
 from .type_methods import FLAT, Specialiser
 
 
@@ -66,7 +66,7 @@ class InplaceWriter:
         return made(
             name=variant.name.method,
             operator=str(variant.name),
-            signature=signature(variant.operator),
+            parameters=parameters(variant.operator),
             returns="Tensor",
             call=write(call),
             locals=tuple([(name, write(value)) for name, value in locals_]),

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..model.annotations import parameter_name
-from ..model.methods import Relaid
 from ..model.operators import Kernel, Operator, ResultLayout
+from ..model.results import Relaid
 
 
 def layout_of(operator: Operator, number: int) -> ResultLayout | None:

@@ -33,7 +33,7 @@ from ..ir.writer import write
 from ..model.annotations import parameter_name
 from ..model.derived import Gradient, JvpSpec, NodeSpec, Saved
 from ..model.metadata import METADATA
-from ..model.nodes import Branch, JvpFunction, NodeClass
+from ..model.nodes import Assign, Branch, JvpFunction, NodeClass
 from ..model.operators import Operator
 from ..model.schema import Argument
 from ..parse.formula import ORIGINAL_SELF, gradient_number, metadata_use, result_numbers, saved
@@ -77,16 +77,16 @@ def condition_of(node: NodeSpec, positions: Iterable[int]) -> str:
 
 def unpacked_once(
     node: NodeSpec, branches: Sequence[Branch]
-) -> tuple[tuple[tuple[str, tuple[str, ...]], ...], tuple[Branch, ...]]:
+) -> tuple[tuple[tuple[str, tuple[Assign, ...]], ...], tuple[Branch, ...]]:
     """What several branches unpack, by the condition that one of them runs; and the branches without that.
 
     A hook that unpacks is called once for each saved value, as in PyTorch.
     """
-    users: dict[str, list[int]] = {}
+    users: dict[Assign, list[int]] = {}
     for number, branch in enumerate(branches):
         for statement in branch.prepare:
             users.setdefault(statement, []).append(number)
-    common: dict[str, tuple[str, ...]] = {}
+    common: dict[str, tuple[Assign, ...]] = {}
     for statement, numbers in users.items():
         if len(numbers) > 1:
             positions = sorted({i for n in numbers for i in node.gradients[n].inputs})
@@ -194,7 +194,7 @@ class NodeWriter:
             named=tuple(self._widened(spec, gradient, rewriter.known, tree)),
         )
 
-    def _widened(self, spec: NodeSpec, gradient: Gradient, known: set[str], tree: Expr) -> Iterable[str]:
+    def _widened(self, spec: NodeSpec, gradient: Gradient, known: set[str], tree: Expr) -> Iterable[Assign]:
         """The statement that widens the tensors of a formula, of which ``tree`` is the rewritten one."""
         others = {a.name for a in spec.operator.schema.arguments if not a.is_tensor_like}
         used = {name.id for name in free_names(tree)}
@@ -209,17 +209,17 @@ class NodeWriter:
         for module in modules:
             self.modules[alias(module)] = module_path("tengen.formulas", module)
 
-    def _unpack(self, spec: NodeSpec, gradient: Gradient, rewriter: Rewriter) -> Iterable[str]:
+    def _unpack(self, spec: NodeSpec, gradient: Gradient, rewriter: Rewriter) -> Iterable[Assign]:
         """Statements that bring back what the Node saved."""
         kept = saved(gradient.formula, spec.operator)
         yield from gradient_statements(spec, gradient.formula.tree, rewriter, "materialize")
         if kept.input_mask:
             mask = ", ".join(condition_of(spec, (i,)) for i in gradient.inputs)
             rewriter.known.add("grad_input_mask")
-            yield f"grad_input_mask = ({mask}{',' if len(gradient.inputs) == 1 else ''})"
+            yield Assign("grad_input_mask", f"({mask}{',' if len(gradient.inputs) == 1 else ''})")
         if kept.retain_variables:
             rewriter.known.add("retain_variables")
-            yield "retain_variables = graph_is_kept()"
+            yield Assign("retain_variables", "graph_is_kept()")
         positions = {a.name: i for i, a in enumerate(spec.inputs)}
         arguments = {a.name: a for a in spec.operator.schema.arguments}
         conditional = [name for name, _ in kept.conditional]
@@ -229,7 +229,7 @@ class NodeWriter:
         for name, number in results_used(spec.operator, gradient):
             rewriter.known.add(name)
             kind = f"node.type[{number}]" if takes_tuple(spec.operator) else "node.type"
-            yield f"{name} = unpack_result(node, node._result{number}, {number}, {kind})"
+            yield Assign(name, f"unpack_result(node, node._result{number}, {number}, {kind})")
 
     # -- forward mode ------------------------------------------------------------------------
 
@@ -280,7 +280,7 @@ class NodeWriter:
             widened=tuple(self._widened_tangents(spec, node, [n for n in names if n in used])),
         )
 
-    def _widened_tangents(self, spec: JvpSpec, node: NodeSpec | None, names: list[str]) -> Iterable[str]:
+    def _widened_tangents(self, spec: JvpSpec, node: NodeSpec | None, names: list[str]) -> Iterable[Assign]:
         """The statement that widens what the formulas of tangents use: primals, tangents and results."""
         if spec.kind == "formula":
             formulas = [*(formula for _, formula in spec.formulas), *(s.formula for s in spec.shared)]
@@ -383,7 +383,7 @@ def slots_of(saved: Saved) -> tuple[str, ...]:
     return (saved.slot, f"{saved.slot}_version") if saved.what in ("tensor", "tensors") else (saved.slot,)
 
 
-def gradient_statements(spec: NodeSpec, tree: Expr, rewriter: Rewriter, materialize: str) -> Iterable[str]:
+def gradient_statements(spec: NodeSpec, tree: Expr, rewriter: Rewriter, materialize: str) -> Iterable[Assign]:
     """Names for the incoming gradients that a formula uses, zeros where they are undefined."""
     rewriter.known |= {"grad", "grads"}
     if not takes_tuple(spec.operator):
@@ -400,10 +400,10 @@ def gradient_statements(spec: NodeSpec, tree: Expr, rewriter: Rewriter, material
             wanted[f"grad{number}"] = number
     for name, number in wanted.items():
         rewriter.known.add(name)
-        yield f"{name} = {materialize}(node, grads, {number})"
+        yield Assign(name, f"{materialize}(node, grads, {number})")
 
 
-def unpack_statement(spec: NodeSpec, argument: Argument, position: int | None, conditional: bool) -> str:
+def unpack_statement(spec: NodeSpec, argument: Argument, position: int | None, conditional: bool) -> Assign:
     """The statement that brings back one saved argument as Tensor, Tensors or plain value.
 
     ``conditional`` says that the Node may have None in its place though the argument was given.
@@ -411,9 +411,9 @@ def unpack_statement(spec: NodeSpec, argument: Argument, position: int | None, c
     name, slot = parameter_name(argument.name), f"node._{argument.name}"
     edge = edge_of(spec, position) if position is not None else "None"
     if argument.is_tensor_list:
-        return f"{name} = unpack_tensors({slot}, {slot}_version, {edge})"
+        return Assign(name, f"unpack_tensors({slot}, {slot}_version, {edge})")
     if argument.is_tensor:
         absent = conditional or argument.type.is_optional_tensor
         optional = f"None if {slot} is None else " if absent else ""
-        return f"{name} = {optional}unpack_tensor({slot}, {slot}_version, {edge})"
-    return f"{name} = {slot}"
+        return Assign(name, f"{optional}unpack_tensor({slot}, {slot}_version, {edge})")
+    return Assign(name, slot)

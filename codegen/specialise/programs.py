@@ -8,43 +8,22 @@ sure of its result, and never words an error.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
-from ..ir.expressions import Assigned, Attribute, Call, Constant, Expr, Name, Operation
+from ..ir.expressions import Assigned, Attribute, Call, Constant, Expr, Name, Operation, dotted, replaced
 from ..ir.reader import read_expression
-from ..model.methods import (
-    CallMethod,
-    KernelMethod,
-    Method,
-    Record,
-    Relaid,
-    Result,
-    ResultKind,
-    Save,
-    SaveGroup,
-    StoreMethod,
-    WriteMethod,
-)
-from ..model.nodes import Branch, NodeClass
+from ..model.methods import CallMethod, KernelMethod, Method, StoreMethod, WriteMethod
+from ..model.nodes import Assign, Branch, NodeClass, Unpacked
+from ..model.records import InputKind, Kept, Record, Save, SaveGroup
+from ..model.results import Relaid, Result, ResultKind
 from .binding import Attempt, Binding
 from .program_code import OUT, Code, Unwritable
 
 _OWN_TYPE = "T if {0}.dtype is T.dtype else T.of_array({0})"
 #: A name that is part of no dotted one.
 _ALONE = re.compile(r"\b(?<![.:@])\w+\b(?![.:@])")
-_ARRAY_SIZE = re.compile(r"(\w+)\._array\.size < LARGE")
-_EDGE = re.compile(r"edges\[(\d+)\] is not None")
-_VERSION = re.compile(r"0 if (\w+)._storage is None else \1._storage.version")
-_OPTIONAL_VERSION = re.compile(
-    r"0 if (\w+) is None else \(0 if \1._storage is None else \1._storage.version\)"
-)
-_SAVED = re.compile(r"(\w+) = node\.(\w+)\._array if \(storage := node\.\2\._storage\) is None or .*")
-_SAVED_OPTIONAL = re.compile(
-    r"(\w+) = None if node\.(\w+) is None else unpack_array\(node\.\2, node\.\2_version, node\)"
-)
-#: A zero of the dtype of a Tensor of the Type, which keeps one.
-_ZERO = re.compile(r"^xp\.zeros\(\(\), self\._array\.dtype\)$")
-_SAVED_RESULT = re.compile(r"(\w+) = unpack_result_array\(node, node\.(_result\d+), \d+\)")
+#: A zero of the dtype of a Tensor of the Type, and the one that the Type keeps.
+_ZERO, _KEPT_ZERO = "xp.zeros((), self._array.dtype)", "T.numbers.zero"
 
 
 def programs(named: Iterable[tuple[str, str | None]]) -> dict[str, str]:
@@ -80,22 +59,16 @@ def of_method(method: Method) -> str | None:
             return _write_program(method)
         if isinstance(method, CallMethod):
             return _call_program(method)
-    except (Unwritable, SyntaxError):
+    except Unwritable:
         pass
     return None
 
 
-def _parameters(signature: str) -> dict[str, str]:
-    """The names of a method's parameters, with their annotations."""
-    found = [part.partition(": ") for part in re.split(r", (?=\w+: )", signature) if part]
-    return {name: annotation for name, _, annotation in found}
-
-
-def _method_code(signature: str, locals_: Sequence[tuple[str, str]]) -> tuple[Code, dict[str, str]]:
+def _method_code(method: KernelMethod | StoreMethod) -> tuple[Code, dict[str, str]]:
     """The code that begins by seeing that the tensors among the arguments have NumPy's arrays."""
-    parameters = _parameters(signature)
+    parameters = dict(method.parameters)
     tensors = [name for name, kind in parameters.items() if kind in ("Tensor", "Tensor | None")]
-    values = {name: read_expression(text) for name, text in locals_}
+    values = {name: read_expression(text) for name, text in method.locals}
     lists = [name for name, kind in parameters.items() if kind == "Sequence[Tensor]"]
     code = Code(["T", *parameters], tensors, values=values, lists=lists)
     for name in lists:
@@ -113,22 +86,22 @@ def _method_code(signature: str, locals_: Sequence[tuple[str, str]]) -> tuple[Co
 
 
 def _kernel_program(method: KernelMethod) -> str:
-    parameters = _parameters(method.signature)
+    parameters = dict(method.parameters)
     if any(r.optional or r.cast is not None or r.kind is ResultKind.LIST for r in method.results):
         raise Unwritable
     if "generator" in parameters:  # what is drawn must not be drawn again
         raise Unwritable
-    code, parameters = _method_code(method.signature, method.locals)
+    code, parameters = _method_code(method)
     if "self" not in parameters and any(r.kind is not ResultKind.TENSOR for r in method.results):
         raise Unwritable
     code.add("is_settled" if method.arguments else "is_type", "T")
     for _, condition in method.refused:
         code.test(read_expression(condition), OUT, holds=True)
-    if method.small:
-        _add_small(code, method.small)
+    for name in method.operands:
+        code.add("is_small", name)
     if method.record is not None and method.record.undifferentiable is not None:
         _add_default_dtype(code, method.record, parameters)
-    if len(method.results) == 1 and method.returned == method.results[0].out:
+    if len(method.results) == 1:
         _add_result(code, method, parameters)
     else:
         _add_results(code, method, parameters)
@@ -147,20 +120,18 @@ def _add_result(code: Code, method: KernelMethod, parameters: Mapping[str, str])
     _add_wrap(code, result)
     if method.record is not None:
         several = "views" if result.kind is ResultKind.VIEWS else "one"
-        code.add("record", *_recipe(method.record, parameters, several))
+        code.add("record", *_recipe(method.record, several))
 
 
 def _add_results(code: Code, method: KernelMethod, parameters: Mapping[str, str]) -> None:
     """The same of a kernel with several results, each a Tensor: a tuple, or a class made of one."""
-    outs = ", ".join(r.out for r in method.results)
-    found = re.fullmatch(rf"(?:([\w.]+)\()?\({re.escape(outs)}\)\)?", method.returned)
     record = method.record
-    if found is None or any(r.kind is not ResultKind.TENSOR for r in method.results):
+    if not method.results or any(r.kind is not ResultKind.TENSOR for r in method.results):
         raise Unwritable
     if record is not None and record.undifferentiable is not None:
         raise Unwritable
-    if found[1]:
-        code.push(read_expression(found[1]))
+    if method.structure:
+        code.push(read_expression(method.structure))
     code.push(read_expression(method.call))
     code.add("unpack", len(method.results))
     for result in method.results:
@@ -178,27 +149,18 @@ def _add_results(code: Code, method: KernelMethod, parameters: Mapping[str, str]
     code.add("tuple", len(method.results))
     if record is not None:
         sets = [sum(1 << number for number in numbers) for numbers in (record.outputs, record.constants)]
-        code.add("record", *_recipe(record, parameters, ":".join(map(str, (len(method.results), *sets)))))
-    if found[1]:
+        code.add("record", *_recipe(record, ":".join(map(str, (len(method.results), *sets)))))
+    if method.structure:
         code.add("call", 1)
-
-
-def _add_small(code: Code, condition: str) -> None:
-    names = _ARRAY_SIZE.findall(condition)
-    if " and ".join(f"{n}._array.size < LARGE" for n in names) != condition:
-        raise Unwritable
-    for name in names:
-        code.add("is_small", name)
 
 
 def _add_default_dtype(code: Code, record: Record, parameters: Mapping[str, str]) -> None:
     """What is recorded has the Type's own dtype: else it depends on the dtype whether it is."""
-    inputs = [_input(part, parameters) for part in record.condition.split(" or ")]
-    if any(parameters.get(name) != "Tensor" for name in inputs):
+    if any(i.kind is not InputKind.TENSOR for i in record.inputs):
         raise Unwritable
     wanted, end = code.label(), code.label()
-    for name in inputs:
-        code.add("needs_no_grad", name, to=wanted)
+    for i in record.inputs:
+        code.add("needs_no_grad", i.name, to=wanted)
     code.add("jump", to=end)
     code.place(wanted)
     for name, kind in parameters.items():
@@ -236,79 +198,57 @@ def _add_wrap(code: Code, result: Result) -> None:
         raise Unwritable
 
 
-def _recipe(record: Record, parameters: Mapping[str, str], results: str) -> Iterator[str]:
+def _recipe(record: Record, results: str) -> Iterator[str]:
     """The words of what is recorded: the Node, its inputs, lists with ``*``, what it keeps, two answers.
 
     The first is whether it notes versions of its results, the second whether only results of the Type itself
     have a history.
     """
-    inputs = [_input(part, parameters) for part in record.condition.split(" or ")]
-    several = any(name.startswith("*") for name in inputs) and len(inputs) > 1
-    if several and any(group.condition is not None for group in record.saves):
+    inputs = [f"*{i.name}" if i.kind is InputKind.LIST else i.name for i in record.inputs]
+    lists = [i.name for i in record.inputs if i.kind is InputKind.LIST]
+    if lists and len(inputs) > 1 and any(group.condition for group in record.saves):
+        raise Unwritable
+    if any(
+        save.kept is Kept.VALUE and save.source in lists for group in record.saves for save in group.saves
+    ):
         raise Unwritable
     yield record.node
     yield ",".join(inputs)
-    kept = list(_kept(record.saves))
-    if any(f":value:{name[1:]}:" in one for name in inputs if name.startswith("*") for one in kept):
-        raise Unwritable
-    yield ",".join(kept) or "-"
+    yield ",".join(_kept(record.saves)) or "-"
     yield str(int(record.saves_results))
     yield str(int(record.undifferentiable is not None))
     yield results
 
 
-def _input(test: str, parameters: Mapping[str, str]) -> str:
-    found = re.fullmatch(r"(\w+)\._requires_grad|\((\w+) is not None and \2\._requires_grad\)", test)
-    if found is not None and (found[1] or found[2]) in parameters:
-        return found[1] or found[2]
-    found = re.fullmatch(r"\(?any_requires_grad\((\w+)\)\)?", test)
-    if found is None or parameters.get(found[1]) != "Sequence[Tensor]":
-        raise Unwritable
-    return f"*{found[1]}"
-
-
 def _kept(groups: Iterable[SaveGroup]) -> Iterator[str]:
     """What a Node keeps: the edges for which it does, what it is, of which argument, the slot."""
     for group in groups:
-        edges = 0
-        if group.condition is not None:
-            numbers = _EDGE.findall(group.condition)
-            if " or ".join(f"edges[{n}] is not None" for n in numbers) != group.condition:
-                raise Unwritable
-            edges = sum(1 << int(n) for n in numbers)
-        saves = list(group.saves)
-        while saves:
-            save = saves.pop(0)
-            what, name = _what_is_kept(save, saves[0] if saves else None)
-            if what == "tensor":
-                saves.pop(0)
-            yield f"{edges}:{what}:{name}:{save.slot}"
-
-
-def _what_is_kept(save: Save, following: Save | None) -> tuple[str, str]:
-    text = save.expression
-    if following is not None and following.slot == f"{save.slot}_version":
-        found = _VERSION.fullmatch(following.expression) or _OPTIONAL_VERSION.fullmatch(following.expression)
-        if found is None or found[1] != text:
+        if group.further:
             raise Unwritable
-        return "tensor", text
-    for what, pattern in (("shape", r"(\w+)\._array\.shape"), ("type", r"(\w+)\._type")):
-        found = re.fullmatch(rf"(?:None if (\w+) is None else )?{pattern}", text)
-        if found is not None:
-            return what, found[2]
-    found = re.fullmatch(r"tuple\(\[(\w+)\._array\.shape for \1 in (\w+)\]\)", text)
-    if found is not None:
-        return "shapes", found[2]
-    if text == "_r":
-        return "result", "-"
-    if not text.isidentifier():
-        raise Unwritable
-    return "value", text
+        edges = sum(1 << number for number in group.edges)
+        for save in group.saves:
+            yield f"{edges}:{_what_is_kept(save)}:{save.slot}"
+
+
+def _what_is_kept(save: Save) -> str:
+    match save.kept, save.kind, save.metadata:
+        case Kept.RESULT, _, _:
+            # The arrays of several results are locals.
+            return "result:-" if save.source == "_r" else f"value:{save.source}"
+        case Kept.VALUE, _, _:
+            return f"value:{save.source}"
+        case Kept.TENSOR, InputKind.TENSOR | InputKind.OPTIONAL, _:
+            return f"tensor:{save.source}"
+        case Kept.METADATA, InputKind.TENSOR | InputKind.OPTIONAL, ("shape" | "type") as what:
+            return f"{what}:{save.source}"
+        case Kept.METADATA, InputKind.LIST, "shape":
+            return f"shapes:{save.source}"
+    raise Unwritable
 
 
 def _write_program(method: StoreMethod) -> str:
     """Of an in-place variant: the write is counted before it is done."""
-    code, _ = _method_code(method.signature, method.locals)
+    code, _ = _method_code(method)
     code.add("is_type", "T")
     code.add("runs_itself", "T")
     if method.condition:
@@ -326,7 +266,7 @@ def _write_program(method: StoreMethod) -> str:
         code.push(read_expression(method.call))
         code.add("pop")
     else:
-        code.push(read_expression(_ZERO.sub("T.numbers.zero", method.call)))
+        code.push(read_expression(_KEPT_ZERO if method.call == _ZERO else method.call))
         code.add("write", "self")
     code.add("end_write", "self")
     code.add("give")
@@ -335,7 +275,7 @@ def _write_program(method: StoreMethod) -> str:
 
 def _call_program(method: CallMethod) -> str:
     """Of what is one call, whose errors are the caller's."""
-    code = Code(["T", *_parameters(method.signature)])
+    code = Code(["T", *dict(method.parameters)])
     for _, condition in method.refused:
         code.test(read_expression(condition), OUT, holds=True)
     if method.widened:
@@ -352,7 +292,7 @@ def of_apply(node: NodeClass) -> str | None:
     """The program of a Node's ``apply`` over arrays."""
     try:
         return _apply_program(node)
-    except (Unwritable, SyntaxError):
+    except Unwritable:
         return None
 
 
@@ -368,7 +308,7 @@ def _apply_program(node: NodeClass) -> str:
         raise Unwritable
     code = Code(["node", "grad"], node=True)
     code.add("is_array", "grad")
-    if any(b.blocked or b.native for b in node.branches):
+    if any(b.blocked or b.native is not None for b in node.branches):
         code.add("is_small", "grad")
     for name in node.gradients:
         code.add("constant", "None")
@@ -401,28 +341,28 @@ def _add_condition(code: Code, condition: str) -> str:
     return end
 
 
-def _add_statement(code: Code, statement: str) -> None:
+#: What takes each out of a slot.
+_UNPACKING = {
+    Unpacked.TENSOR: "saved",
+    Unpacked.OPTIONAL: "saved_or_none",
+    Unpacked.RESULT: "saved_result",
+}
+
+
+def _add_statement(code: Code, statement: Assign) -> None:
     """A statement that unpacks what a Node has saved, or that names something."""
-    for pattern, operation in (
-        (_SAVED, "saved"),
-        (_SAVED_OPTIONAL, "saved_or_none"),
-        (_SAVED_RESULT, "saved_result"),
-    ):
-        found = pattern.fullmatch(statement)
-        if found is not None:
-            code.add(operation, found[2])
-            _store(code, found[1])
-            return
-    name, equals, text = statement.partition(" = ")
-    if not equals or not name.isidentifier():
+    if not statement.name.isidentifier():
         raise Unwritable
-    code.push(read_expression(_over_slots(text)))
-    _store(code, name)
+    if statement.unpacked is None:
+        code.push(_over_slots(statement.value))
+    else:
+        code.add(_UNPACKING[statement.unpacked], statement.slot)
+    _store(code, statement.name)
 
 
-def _over_slots(text: str) -> str:
-    """``edges`` is a slot of the Node's."""
-    return re.sub(r"\bedges\b", "node.next_edges", text)
+def _over_slots(text: str) -> Expr:
+    """The expression in which ``edges`` is a slot of the Node's."""
+    return replaced(read_expression(text), {"edges": dotted("node.next_edges")})
 
 
 def _store(code: Code, name: str) -> None:
@@ -435,18 +375,14 @@ def _add_branch(code: Code, branch: Branch) -> None:
         _add_statement(code, statement)
     targets = branch.targets.split(", ")
     end = ""
-    if branch.native:
-        found = re.fullmatch(r"\(_k := (.*)\) is not None", branch.native[0])
-        call = branch.native[2].strip().partition(f"{branch.targets} = ")[2]
-        if found is None or not call:
-            raise Unwritable
+    if (native := branch.native) is not None:
         otherwise, end = code.label(), code.label()
-        code.push_kernel_call(read_expression(found[1]), read_expression(call), otherwise)
+        code.push_kernel_call(read_expression(native.kernel), read_expression(native.small), otherwise)
         code.add("jump", to=end)
         code.place(otherwise)
     for statement in branch.named:
         _add_statement(code, statement)
-    code.push(read_expression(_over_slots(branch.formula)))
+    code.push(_over_slots(branch.formula))
     if end:
         code.place(end)
     if len(targets) > 1:
@@ -464,7 +400,7 @@ def of_binding(binding: Binding) -> str | None:
     """The program of a function or method that users call: its first paths, as many as can be written."""
     try:
         code = _binding_start(binding)
-    except (Unwritable, SyntaxError):
+    except Unwritable:
         return None
     written = 0
     for receiver, attempts in binding.receivers():
@@ -476,7 +412,7 @@ def of_binding(binding: Binding) -> str | None:
                 before = list(code.lines)
                 _add_attempt(code, attempt, receiver)
                 written += 1
-        except (Unwritable, SyntaxError):
+        except Unwritable:
             code.lines[:] = before
             code.place(following)
             break

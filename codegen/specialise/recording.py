@@ -6,24 +6,18 @@ backends share, call the plain method and record what it gave.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..derive.derived import Derived
+from ..ir.expressions import Constant, Expr, Name, Subscript, mapped
+from ..ir.reader import read_expression
+from ..ir.writer import write
 from ..model.annotations import parameter_name
-from ..model.derived import NodeSpec, Variant
-from ..model.metadata import SLOTS
-from ..model.methods import (
-    FallbackMethod,
-    Method,
-    Record,
-    RecordMethod,
-    Result,
-    Save,
-    SaveGroup,
-    Undifferentiable,
-)
+from ..model.derived import NodeSpec, Saved, Variant
+from ..model.methods import FallbackMethod, Method, RecordMethod
 from ..model.operators import Operator
+from ..model.records import Input, Kept, Record, Save, SaveGroup, Undifferentiable
+from ..model.results import Result
 from ..model.schema import Argument
 from .headers import header, plain_arguments
 
@@ -42,9 +36,8 @@ def recorder(
     names = ", ".join(parameter_name(a.name) for a in plain_arguments(operator))
     call = f"super().{operator.name.method}({names})"
     if node is None:
-        inputs = [a for a in operator.schema.arguments if a.is_tensor_like]
-        condition = " or ".join(requires_grad(a) for a in inputs)
-        return FallbackMethod(*header(operator, structures), call, edges(inputs), condition)
+        inputs = tuple([Input.of(a) for a in operator.schema.arguments if a.is_tensor_like])
+        return FallbackMethod(*header(operator, structures), call, inputs)
     return RecordMethod(
         *header(operator, structures),
         call=call,
@@ -60,8 +53,7 @@ def record_of(operator: Operator, node: NodeSpec, results: tuple[Result, ...], a
     """What a method records; ``results`` are those of a flat one, and ``array_form`` a Node over arrays."""
     return Record(
         node=f"{'_array_nodes' if array_form else node.module}.{node.name}",
-        condition=" or ".join(requires_grad(a) for a in node.inputs),
-        edges=edges(node.inputs),
+        inputs=tuple(map(Input.of, node.inputs)),
         results=results,
         saves=tuple(_saves(operator, node, bool(results))),
         outputs=node.outputs,
@@ -91,89 +83,45 @@ def _undifferentiable(operator: Operator, node: NodeSpec) -> Undifferentiable | 
     return Undifferentiable.NO_HISTORY if copies else Undifferentiable.ERROR
 
 
-def requires_grad(argument: Argument) -> str:
-    name = parameter_name(argument.name)
-    match str(argument.type):
-        case "Tensor":
-            return f"{name}._requires_grad"
-        case "Tensor?":
-            return f"({name} is not None and {name}._requires_grad)"
-    return f"any_requires_grad({name})"
-
-
 def refused(node: NodeSpec) -> tuple[tuple[str, str], ...]:
     """The arguments that may not require gradients, each with the test of whether it does."""
-    return tuple((a.name, requires_grad(a)) for a in node.refused)
-
-
-def edges(inputs: Iterable[Argument]) -> str:
-    """The expression of a Node's ``next_edges``."""
-    inputs = tuple(inputs)
-    parts: list[str] = []
-    for a in inputs:
-        name = parameter_name(a.name)
-        match str(a.type):
-            case "Tensor" if len(inputs) == 1:  # it is asked only where that requires gradients
-                parts.append(f"{name}._edge or gradient_edge({name})")
-            case "Tensor":
-                parts.append(f"{name}._edge or (gradient_edge({name}) if {name}._requires_grad else None)")
-            case "Tensor?":
-                parts.append(f"None if {name} is None else {name}._edge or gradient_edge({name})")
-            case _:
-                parts.append(f"*gradient_edges({name})")
-    if len(parts) == 1 and parts[0].startswith("*"):
-        return parts[0][1:]
-    return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
+    return tuple((a.name, Input.of(a).requires_grad) for a in node.refused)
 
 
 def _saves(operator: Operator, node: NodeSpec, flat: bool) -> Iterable[SaveGroup]:
-    """The statements that fill a Node's saved slots, each only where a formula will ask."""
+    """What fills a Node's saved slots, each only where a formula will ask."""
     lists = any(a.is_tensor_list for a in node.inputs)
-    arguments = {a.name: a for a in operator.schema.arguments}
-    groups: dict[str | None, list[Save]] = {}
+    groups: dict[tuple[tuple[int, ...], str], list[Save]] = {}
     for saved in node.saved:
-        condition = _with_mask(saved.condition, node.inputs) or None
-        if not lists and 0 < len(saved.needed_by) < len(node.inputs):
-            wanted = " or ".join(f"edges[{i}] is not None" for i in saved.needed_by)
-            condition = f"({wanted}) and ({condition})" if condition else wanted
-        group = groups.setdefault(condition, [])
-        if saved.what == "result":
-            one = len(operator.schema.returns) == 1
-            array = f"out{'' if one else f's[{saved.index}]'}._array"
-            group.append(Save(saved.slot, f"_r{'' if one else saved.index}" if flat else array))
-            continue
-        argument = arguments[saved.source]
-        name = parameter_name(argument.name)
-        if saved.what in ("tensor", "tensors"):
-            group.append(Save(saved.slot, f"tuple({name})" if saved.what == "tensors" else name))
-            group.append(Save(f"{saved.slot}_version", _version(argument, name), otherwise="0"))
-        elif saved.what == "value":
-            group.append(Save(saved.slot, name))
-        else:
-            group.append(Save(saved.slot, kept_metadata(saved.what, argument, name)))
-    return [SaveGroup(condition, tuple(saves)) for condition, saves in groups.items()]
+        asked = saved.needed_by if not lists and 0 < len(saved.needed_by) < len(node.inputs) else ()
+        further = _with_mask(saved.condition, node.inputs)
+        groups.setdefault((asked, further), []).append(_save(operator, saved, flat))
+    return [SaveGroup(asked, further, tuple(saves)) for (asked, further), saves in groups.items()]
+
+
+def _save(operator: Operator, saved: Saved, flat: bool) -> Save:
+    """What fills the slot of a saved value; ``flat``: the arrays of results have names."""
+    if saved.what == "result":
+        number = "" if len(operator.schema.returns) == 1 else str(saved.index)
+        array = f"outs[{number}]._array" if number else "out._array"
+        return Save(saved.slot, Kept.RESULT, f"_r{number}" if flat else array)
+    (argument,) = (a for a in operator.schema.arguments if a.name == saved.source)
+    source = Input.of(argument)
+    match saved.what:
+        case "tensor" | "tensors":
+            return Save(saved.slot, Kept.TENSOR, source.name, source.kind)
+        case "value":
+            return Save(saved.slot, Kept.VALUE, source.name, source.kind)
+    return Save(saved.slot, Kept.METADATA, source.name, source.kind, saved.what)
 
 
 def _with_mask(condition: str, inputs: Sequence[Argument]) -> str:
     """A condition of what is saved; in ``grad_input_mask`` it asks which inputs need their gradients."""
-    return re.sub(
-        r"\bgrad_input_mask\[(\d+)\]",
-        lambda match: requires_grad(inputs[int(match[1])]),
-        condition,
-    )
 
+    def asked(expr: Expr) -> Expr:
+        match expr:
+            case Subscript(Name("grad_input_mask"), Constant(value=int(number))):
+                return read_expression(Input.of(inputs[number]).requires_grad)
+        return mapped(expr, asked)
 
-def _version(argument: Argument, name: str) -> str:
-    if argument.is_tensor_list:
-        return f"versions({name})"
-    version = f"0 if {name}._storage is None else {name}._storage.version"
-    return f"0 if {name} is None else ({version})" if argument.type.is_optional_tensor else version
-
-
-def kept_metadata(what: str, argument: Argument, name: str) -> str:
-    """What is kept of a tensor, or of each of a list, in place of its data."""
-    of = SLOTS[what]
-    if argument.is_tensor_list:
-        return f"tuple([{of.format('t')} for t in {name}])"
-    text = of.format(name)
-    return f"None if {name} is None else {text}" if argument.type.is_optional_tensor else text
+    return write(asked(read_expression(condition))) if condition else ""

@@ -34,17 +34,11 @@ from ..ir.types import OWN, WEAK, Types, ValueType
 from ..ir.writer import write
 from ..model.annotations import parameter_name
 from ..model.derived import NodeSpec, Variant
-from ..model.methods import (
-    Cast,
-    KernelMethod,
-    Method,
-    PromotedMethod,
-    Result,
-    ResultKind,
-)
+from ..model.methods import KernelMethod, Method, PromotedMethod
 from ..model.names import COMPOSITES, DRAWN_BY_ELEMENT, OTHER_LAYOUT, POINTWISE_VALUES, STORED_VALUES
 from ..model.operators import Backend, Kernel, Operator, Primitive, ScalarType
-from ..model.schema import Argument, OperatorName, Schema
+from ..model.results import Cast, Result, ResultKind
+from ..model.schema import Argument, OperatorName
 from ..read.functions import ABSOLUTE, FunctionIndex, module_path
 from .array_results import ArrayResults
 from .blocks import CostModel, call_of, function_of
@@ -220,7 +214,7 @@ class Specialiser:
         kernel = self.kernel(operator)
         assert kernel is not None
         locals_, call = self._call(operator, kernel, hooked)
-        small, blocked = self._blocked(operator, kernel, hooked) if variant.exposed else ("", None)
+        operands, blocked = self._blocked(operator, kernel, hooked) if variant.exposed else ((), None)
         rewrite = self.arrays and variant.exposed and not hooked
         arrays = self.array_results.rewritten(call) if rewrite else None
         form = self.native_form(operator, kernel, hooked) if native and blocked is not None else None
@@ -244,13 +238,13 @@ class Specialiser:
             *header(operator, self.structures),
             call=write(arrays or call),
             results=results,
-            returned=self._returned(operator, operator.schema),
+            structure=self.structures.get(str(operator.name)) or "",
             locals=tuple([(name, write(value)) for name, value in locals_]),
             tensors="".join(f", {parameter_name(a.name)}" for a in operator.schema.arguments if a.is_tensor),
             record=record,
             refused=() if node is None else refused(node),
             arguments=self._given(variant),
-            small=small,
+            operands=operands,
             blocked="" if blocked is None else write(blocked),
             may_be_scalars=may_be_scalars
             and "array_class" in self.backend.capabilities
@@ -361,17 +355,19 @@ class Specialiser:
         number = dotted("xp.float32" if hooked else "T.dtype.type")
         return self.native_forms.form(name, tree, types, given, number, declared is not None)
 
-    def _blocked(self, operator: Operator, kernel: Kernel, hooked: bool) -> tuple[str, Expr | None]:
-        """When a kernel is called plainly, and else what; nothing if blocks are never worth it."""
+    def _blocked(
+        self, operator: Operator, kernel: Kernel, hooked: bool
+    ) -> tuple[tuple[str, ...], Expr | None]:
+        """Which operands are small where a kernel is called plainly, and what else; nothing: it always is."""
         arrays = [a for a in operator.schema.arguments if a.type.is_tensor]
         runner = self.blocks()
         if runner is None or not arrays or not operator.is_elementwise:
-            return "", None
+            return (), None
         arguments = plain_arguments(operator)
         both = [(n, a.type) for a in arguments for n in (a.name, parameter_name(a.name))]
         types = self.types({Name(name): type_of(declared) for name, declared in both})
         if kernel.function is None and not self.costs.worth(kernel.formula.tree, types):
-            return "", None
+            return (), None
         function, scratch = None, None
         if kernel.function is not None:
             function = self._function(kernel.function)
@@ -379,8 +375,8 @@ class Specialiser:
             parameters = [parameter_name(a.name) for a in arguments]
             tree = self._over_parameters(kernel.formula.tree, operator, kernel)
             function, scratch = function_of(parameters, tree, types, self.costs.primitives)
-        small = " and ".join(f"{parameter_name(a.name)}._array.size < LARGE" for a in arrays)
-        return small, call_of(runner, function, [_array(a, hooked) for a in arguments], "", scratch)
+        operands = tuple([parameter_name(a.name) for a in arrays])
+        return operands, call_of(runner, function, [_array(a, hooked) for a in arguments], "", scratch)
 
     def _over_parameters(self, tree: Expr, operator: Operator, kernel: Kernel) -> Expr:
         """The expression over the parameters of the operator's method, with the functions that it calls."""
@@ -468,14 +464,6 @@ class Specialiser:
             else r
             for i, r in enumerate(results)
         )
-
-    def _returned(self, operator: Operator, schema: Schema) -> str:
-        count = len(schema.returns)
-        if count == 1:
-            return "out"
-        outs = ", ".join(f"out{i}" for i in range(count))
-        structure = self.structures.get(str(operator.name))
-        return f"{structure}(({outs}))" if structure else f"({outs})" if count else "None"
 
 
 #: By whether the operator gives views, and whether the result is a list.

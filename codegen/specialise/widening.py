@@ -13,6 +13,7 @@ from ..check.names import SPECIAL_FUNCTIONS, TENSOR_BUILTINS
 from ..ir.expressions import COMPARISONS, Attribute, Call, Expr, Name, Operation, free_names, walk
 from ..model.metadata import METADATA
 from ..model.names import COMPOSITES
+from ..model.nodes import Assign
 from ..model.operators import Operator, by_function
 
 #: The operations that round nothing.
@@ -34,7 +35,7 @@ class Widening:
         tensors: Sequence[str],
         helpers: Collection[str],
         edge: str = "",
-    ) -> Iterator[str]:
+    ) -> Iterator[Assign]:
         """The statement that widens the ``tensors`` that formulas of an operator use, where that is needed.
 
         ``edge`` is where that goes which is computed of the first of them and has its shape, if it is known.
@@ -46,9 +47,9 @@ class Widening:
             return
         given = ", ".join(tensors)
         if steps > _ONCE or not edge:
-            yield f"{given} = widened({given})"
+            yield Assign(given, f"widened({given})")
         else:
-            yield f"{given} = widened_to_sum({edge}, {given})"
+            yield Assign(given, f"widened_to_sum({edge}, {given})")
 
     def _is_plain(self, part: Expr, numbers: Collection[str], helpers: Collection[str]) -> bool:
         """Whether no tensor takes part."""

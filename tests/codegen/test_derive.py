@@ -141,7 +141,9 @@ def test_joint_formula_and_mask(folder: Path) -> None:
     (branch,) = node.branches
     assert branch.targets == "g0, g1"
     assert branch.formula == "_mine.both(grad, grad_input_mask)"
-    assert branch.prepare == ("grad_input_mask = (edges[0] is not None, edges[1] is not None)",)
+    assert list(map(str, branch.prepare)) == [
+        "grad_input_mask = (edges[0] is not None, edges[1] is not None)"
+    ]
 
 
 def test_metadata_is_rebuilt_from_what_was_saved(folder: Path) -> None:

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from tengen.codegen.model.methods import CallMethod, Cast, KernelMethod, Relaid, Result, ResultKind
+from tengen.codegen.model.methods import CallMethod, KernelMethod
+from tengen.codegen.model.results import Cast, Relaid, Result, ResultKind
 from tengen.codegen.specialise.generic import generic, make_cold_generic
 from tengen.codegen.specialise.hoist import ClassNode
 
@@ -14,11 +15,10 @@ RESULT = Result("r", "out", "T")
 FLAT = KernelMethod(
     "mul_Tensor",
     "mul.Tensor",
-    "self: Tensor, other: Tensor",
+    (("self", "Tensor"), ("other", "Tensor")),
     "Tensor",
     "self._array * other._array",
     (RESULT,),
-    "out",
     tensors=", self, other",
     arguments="(self, other,)",
 )
@@ -43,8 +43,8 @@ SECOND = replace(RESULT, variable="r1", optional=True)
         ),
         ({"may_be_scalars": True}, f"{START}, kind=T, as_array=_asarray)"),
         (
-            {"call": "a if b else c", "small": "s", "blocked": "in_blocks()"},
-            f"{GIVEN} lambda: (a if b else c) if s else in_blocks(), kind=T)",
+            {"call": "a if b else c", "operands": ("self",), "blocked": "in_blocks()"},
+            f"{GIVEN} lambda: (a if b else c) if self._array.size < LARGE else in_blocks(), kind=T)",
         ),
         (
             {"call": "_self * _self", "locals": (("_self", "self._array"),)},
@@ -65,7 +65,7 @@ SECOND = replace(RESULT, variable="r1", optional=True)
         (
             {
                 "results": (RESULT, replace(RESULT, variable="r1", optional=True)),
-                "returned": "pair((out, out1))",
+                "structure": "pair",
             },
             f"pair({START.replace('run_kernel', 'run_kernels')}, kind=T))",
         ),

@@ -8,26 +8,18 @@ import pytest
 
 from tengen.codegen.gen import templates_dir
 from tengen.codegen.model import methods
-from tengen.codegen.model.methods import (
-    Cast,
-    KernelMethod,
-    Record,
-    RecordMethod,
-    Relaid,
-    Result,
-    ResultKind,
-    Save,
-    SaveGroup,
-    Undifferentiable,
-)
+from tengen.codegen.model.methods import FallbackMethod, KernelMethod, RecordMethod
+from tengen.codegen.model.records import Input, InputKind, Kept, Record, Save, SaveGroup, Undifferentiable
+from tengen.codegen.model.results import Cast, Relaid, Result, ResultKind
 
+X = Input("x", InputKind.TENSOR)
 ONE = Result("r", "out", "T")
 TWO = (Result("r0", "out0", "T"), Result("r1", "out1", "T.int64_type", optional=True))
 
 
 def record(*results: Result, **more: object) -> Record:
     given: dict[str, object] = {"outputs": (0,), "saves_results": False, "constants": ()}
-    return Record("_nodes.N", "x._requires_grad", "(x._edge,)", results, (), **(given | more))  # type: ignore[arg-type]
+    return Record("_nodes.N", (X,), results, (), **(given | more))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -85,20 +77,96 @@ def test_results_have_edges_if_they_are_differentiable_and_there() -> None:
 
 
 def test_what_is_saved_under_a_condition() -> None:
-    group = SaveGroup("edges[0] is not None", (Save("_x", "x"), Save("_x_version", "v", "0")))
+    group = SaveGroup(
+        (0,), "", (Save("_x", Kept.TENSOR, "x", InputKind.OPTIONAL), Save("_n", Kept.VALUE, "n"))
+    )
     assert list(group.statements()) == [
         "if edges[0] is not None:",
         "    node._x = x",
-        "    node._x_version = v",
+        "    node._x_version = 0 if x is None else (0 if x._storage is None else x._storage.version)",
+        "    node._n = n",
         "else:",
         "    node._x = None",
         "    node._x_version = 0",
+        "    node._n = None",
     ]
 
 
-def test_blocks_have_a_size_from_which_they_are() -> None:
+@pytest.mark.parametrize(
+    ("edges", "further", "condition"),
+    [
+        ((), "", ""),
+        ((), "n > 0", "n > 0"),
+        ((0, 2), "", "edges[0] is not None or edges[2] is not None"),
+        ((0, 2), "n > 0", "(edges[0] is not None or edges[2] is not None) and (n > 0)"),
+    ],
+)
+def test_conditions_of_what_is_saved(edges: tuple[int, ...], further: str, condition: str) -> None:
+    assert SaveGroup(edges, further, ()).condition == condition
+
+
+@pytest.mark.parametrize(
+    ("save", "statements"),
+    [
+        (
+            Save("_x", Kept.TENSOR, "x", InputKind.LIST),
+            ["node._x = tuple(x)", "node._x_version = versions(x)"],
+        ),
+        (Save("_result", Kept.RESULT, "_r"), ["node._result = _r"]),
+        (Save("_s", Kept.METADATA, "x", metadata="shape"), ["node._s = x._array.shape"]),
+        (
+            Save("_s", Kept.METADATA, "x", InputKind.OPTIONAL, "type"),
+            ["node._s = None if x is None else x._type"],
+        ),
+        (
+            Save("_s", Kept.METADATA, "x", InputKind.LIST, "shape"),
+            ["node._s = tuple([t._array.shape for t in x])"],
+        ),
+    ],
+)
+def test_what_is_saved(save: Save, statements: list[str]) -> None:
+    assert list(save.statements()) == statements
+
+
+@pytest.mark.parametrize(
+    ("inputs", "condition", "edges"),
+    [
+        ((X,), "x._requires_grad", "(x._edge or gradient_edge(x),)"),
+        (
+            (X, Input("y", InputKind.OPTIONAL)),
+            "x._requires_grad or (y is not None and y._requires_grad)",
+            "(x._edge or (gradient_edge(x) if x._requires_grad else None), "
+            "None if y is None else y._edge or gradient_edge(y))",
+        ),
+        ((Input("x", InputKind.LIST),), "any_requires_grad(x)", "gradient_edges(x)"),
+        (
+            (Input("x", InputKind.LIST), X),
+            "any_requires_grad(x) or x._requires_grad",
+            "(*gradient_edges(x), x._edge or (gradient_edge(x) if x._requires_grad else None))",
+        ),
+    ],
+)
+def test_edges(inputs: tuple[Input, ...], condition: str, edges: str) -> None:
+    method = FallbackMethod("f", "f", (), "Tensor", "super().f()", inputs)
+    assert (method.condition, method.inputs) == (condition, edges)
+
+
+def test_blocks_have_operands_of_whose_size_they_are() -> None:
     with pytest.raises(AssertionError):
-        KernelMethod("f", "f", "", "Tensor", "k()", (ONE,), "out", small="x.size < LARGE")
+        KernelMethod("f", "f", (), "Tensor", "k()", (ONE,), operands=("x",))
+
+
+@pytest.mark.parametrize(
+    ("results", "structure", "returned"),
+    [
+        ((ONE,), "pair", "out"),
+        (TWO, "", "(out0, out1)"),
+        (TWO, "pair", "pair((out0, out1))"),
+        ((), "", "None"),
+    ],
+)
+def test_what_is_returned(results: tuple[Result, ...], structure: str, returned: str) -> None:
+    assert KernelMethod("f", "f", (), "Any", "k()", results, structure).returned == returned
 
 
 def test_each_kind_of_method_has_its_macro() -> None:
@@ -113,8 +181,8 @@ def test_each_kind_of_method_has_its_macro() -> None:
 
 def test_what_a_shared_method_records() -> None:
     """Two statements make the Node; then come those that save, for the slots are empty before."""
-    group = SaveGroup("edges[0] is not None", (Save("_x", "x"),))
-    plain = RecordMethod("f", "f", "", "Tensor", "super().f(x)", record(), "(x,)", "", ())
+    group = SaveGroup((0,), "", (Save("_x", Kept.VALUE, "x"),))
+    plain = RecordMethod("f", "f", (), "Tensor", "super().f(x)", record(), "(x,)", "", ())
     assert list(plain.recorded()) == ["record_node(_nodes.N, out, (x,))"]
     several = replace(plain, record=replace(record(), saves=(group,)), outputs="(0, 2)")
     assert list(several.recorded()) == [

@@ -9,7 +9,7 @@ import pytest
 from jinja2 import Environment, nodes
 
 from tengen.codegen.gen import templates_dir
-from tengen.codegen.model.nodes import Branch, JvpFunction, NodeClass, Term
+from tengen.codegen.model.nodes import Assign, Branch, JvpFunction, NodeClass, Term
 from tengen.codegen.specialise.bindings import Attempt, Binding
 from tengen.codegen.specialise.keyword_calls import KeywordForm
 
@@ -58,7 +58,8 @@ def test_decisions_are_seen(text: str, found: int) -> None:
 
 
 def test_a_branch_over_tensors() -> None:
-    branch = Branch("edges[0] is not None", ("x = node._x",), "g0", "grad * x", named=("t0 = x + 1",))
+    prepare, named = (Assign("x", "node._x"),), (Assign("t0", "x + 1"),)
+    branch = Branch("edges[0] is not None", prepare, "g0", "grad * x", named)
     assert list(branch.statements()) == ["x = node._x", "t0 = x + 1", "g0 = grad * x"]
 
 
