@@ -32,7 +32,7 @@ class Binding:
     """A function or a method."""
 
     name: str
-    signature: str
+    parameters: tuple[str, ...]  # "self", "dim=MISSING", "*", "**keywords"
     returns: str
     receiver: str  # the tensor whose Type runs it
     attempts: tuple[Attempt, ...]
@@ -41,6 +41,16 @@ class Binding:
     guard: str = "not active"
     forms: tuple[KeywordForm, ...] = ()  # first paths of calls with keywords
     words: tuple[tuple[str, str, str], ...] = ()  # what may be given by another word, that, the default
+
+    @property
+    def signature(self) -> str:
+        """The parameters as they are written."""
+        return ", ".join(self.parameters)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the parameters that take one argument."""
+        return tuple([p.partition("=")[0] for p in self.parameters if not p.startswith("*")])
 
     def receivers(self) -> Iterator[tuple[str, tuple[Attempt, ...]]]:
         """The attempts as they are written, by the tensor whose Type runs them."""
@@ -94,6 +104,6 @@ def _is_given(receiver: str) -> str:
     """The rest of a test: that the receiver is a tensor."""
     if receiver in ("", "self"):
         return ""
-    among = re.fullmatch(r"args\[(\d+)\]", receiver)
-    given = "" if among is None else " and args" if among[1] == "0" else f" and len(args) > {among[1]}"
+    among = receiver.removeprefix("args[").removesuffix("]") if receiver.startswith("args[") else ""
+    given = f" and len(args) > {among}" if among and among != "0" else " and args" if among else ""
     return f"{given} and {receiver}.__class__ in plain"

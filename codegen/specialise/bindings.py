@@ -119,7 +119,7 @@ class BindingWriter:
         guard += " and not more" if more else ""
         return Binding(
             group.function,
-            ", ".join(parameters),
+            tuple(parameters),
             self._returns(operators),
             receiver,
             attempts,
@@ -161,7 +161,7 @@ class BindingWriter:
         public = _public(group.function, receiver, names.values())
         return Binding(
             group.function,
-            ", ".join(parameters),
+            tuple(parameters),
             self._returns(operators),
             receiver,
             tuple(attempts),
@@ -207,7 +207,7 @@ class BindingWriter:
         public = _public(group.function, "", names.values())
         return Binding(
             group.function,
-            ", ".join(parameters),
+            tuple(parameters),
             self._returns((operator,)),
             "",
             (attempt,) if attempt.condition != "False" else (),
@@ -227,10 +227,9 @@ class BindingWriter:
         if starts_with_self:
             forms = self._forms(operators, receiver)
         if receiver == "input" and starts_with_self:
-            signature = "*args, **keywords"
             return Binding(
                 group.function,
-                signature,
+                ("*args", "**keywords"),
                 self._returns(operators),
                 "args[0]",
                 tuple(attempts),
@@ -239,7 +238,6 @@ class BindingWriter:
                 "not active and not keywords",
                 forms=forms,
             )
-        signature = ", ".join([*(["self"] if receiver == "self" else []), "*args", "**keywords"])
         given, keywords = "args", "keywords"
         public = _public(group.function, receiver)
         if receiver == "self" and starts_with_self:
@@ -251,7 +249,7 @@ class BindingWriter:
             public += ", (self, *args), keywords"
         return Binding(
             group.function,
-            signature,
+            (*(("self",) if receiver == "self" else ()), "*args", "**keywords"),
             self._returns(operators),
             first if starts_with_self else "",
             tuple(attempts),
@@ -387,7 +385,7 @@ class BindingWriter:
     def _factory(self, group: Group, operators: tuple[Operator, ...]) -> Binding:
         return Binding(
             group.function,
-            "*args, requires_grad=False, **keywords",
+            ("*args", "requires_grad=False", "**keywords"),
             self._returns(operators),
             "",
             tuple([attempt for o in operators for attempt in factory_attempts(o)]),
@@ -425,7 +423,7 @@ class BindingWriter:
         call = "call_comparison" if name in COMPARISONS else "call_operator"
         fallback = f'{call}("{group.called}", ({", ".join(order)},), "{public}")'
         kept = tuple(a for a in attempts if a.condition != "False")
-        return Binding(name, ", ".join(parameters), "Any", "self", kept, fallback, "")
+        return Binding(name, tuple(parameters), "Any", "self", kept, fallback, "")
 
     def seen_as(self, name: str, order: tuple[str, ...], group: Group) -> str:
         """What function overrides are told that was called: the method that a special method stands for."""
@@ -519,10 +517,10 @@ def _makes_new(operator: Operator) -> bool:
 
 def _leaf_maker(binding: Binding) -> Binding:
     """The same binding with ``requires_grad=``."""
-    head, rest, _ = binding.signature.partition(", **keywords")
+    named = [p for p in binding.parameters if p != "**keywords"]
     return replace(
         binding,
-        signature=f"{head}, requires_grad=False{rest}",
+        parameters=(*named, "requires_grad=False", *binding.parameters[len(named) :]),
         guard=f"{binding.guard} and not requires_grad",
         fallback=f"make{binding.fallback.removeprefix('call').removesuffix(')')}, requires_grad)",
     )
@@ -537,8 +535,8 @@ def _writes_first_list(operator: Operator) -> bool:
 
 def _giving_back(binding: Binding) -> Binding:
     """The same binding, which returns the list that it is given, as PyTorch's functions do."""
-    opened = binding.signature.startswith("*args")
-    given = '(*args, keywords.get("self"))[0]' if opened else binding.signature.partition(",")[0]
+    first = binding.parameters[0]
+    given = '(*args, keywords.get("self"))[0]' if first == "*args" else first
     attempts = [replace(a, call=f"or_given({a.call}, {given})") for a in binding.attempts]
     return replace(
         binding, returns="Any", attempts=tuple(attempts), fallback=f"or_given({binding.fallback}, {given})"

@@ -422,11 +422,9 @@ def of_binding(binding: Binding) -> str | None:
 
 
 def _binding_start(binding: Binding) -> Code:
-    names = re.findall(r"(?:^|, )(\w+)(?==|,|$)", binding.signature)
-    loose = "*args" in binding.signature
-    if "*more" in binding.signature:
+    if "*more" in binding.parameters:
         raise Unwritable
-    code = Code(names, loose=loose)
+    code = Code(binding.names, loose="*args" in binding.parameters)
     code.add("not_intercepted")
     for _, word, _ in binding.words:
         code.add("is_missing", word)

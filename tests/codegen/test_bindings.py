@@ -6,7 +6,7 @@ from tengen.codegen.specialise.binding import Attempt, Binding
 
 
 def binding(*attempts: Attempt, receiver: str = "self") -> Binding:
-    return Binding("f", "self, other", "Tensor", receiver, attempts, "call()", "")
+    return Binding("f", ("self", "other"), "Tensor", receiver, attempts, "call()", "")
 
 
 def test_a_type_that_is_asked_once_has_no_name() -> None:

@@ -121,7 +121,7 @@ def test_a_sum_of_tangents() -> None:
 
 
 def binding(receiver: str, attempts: tuple[Attempt, ...], **more: object) -> list[str]:
-    made = Binding("f", "", "Tensor", receiver, attempts, "call()", "", **more)  # type: ignore[arg-type]
+    made = Binding("f", (), "Tensor", receiver, attempts, "call()", "", **more)  # type: ignore[arg-type]
     return list(made.statements())
 
 
