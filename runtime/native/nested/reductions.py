@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 
 from ..dims import wrap_dims
-from ..nn.softmax import log_softmax, log_softmax_backward_data, softmax, softmax_backward_data
+from ..nn.softmax import (
+    log_softmax,
+    log_softmax_backward_data,
+    softmax,
+    softmax_backward_data,
+    softmax_or_zeros,
+)
 from ..reductions import (
     all_dims,
     amax,
@@ -149,6 +155,12 @@ def nested_softmax(self: RaggedArray, dim: int, half_to_float: bool) -> Any:
     """softmax in each component."""
     at = inner_dim(self, dim)
     return over(self, [at], lambda a: softmax(a, at, half_to_float))
+
+
+def nested_softmax_or_zeros(self: RaggedArray, dim: int) -> Any:
+    """The same in each component, with zeros where all is negative infinity."""
+    at = inner_dim(self, dim)
+    return over(self, [at], lambda a: softmax_or_zeros(a, at))
 
 
 def nested_log_softmax(self: RaggedArray, dim: int, half_to_float: bool) -> Any:
