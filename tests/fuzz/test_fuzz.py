@@ -32,6 +32,7 @@ def test_pinned_beside_torch(what: str) -> None:
     assert check(name, program), "the check says nothing of the program any more"
 
 
+@pytest.mark.filterwarnings("ignore:Casting complex values to real")  # which some programs do
 def test_a_batch() -> None:
     seen = Counter[str]()
     batch(0, [*CHECKS], 25, seen)
