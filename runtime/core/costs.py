@@ -78,8 +78,8 @@ POSITIONS_GRAIN: Final = 1 << 17
 #: ``linear`` is the first factor; for products of fewer multiplications than these it has a way of its own.
 LINEAR_FEW_ROWS: Final = 32
 LINEAR_LEAST: Final = 1 << 18
-#: Before the first product of so many multiplications the memory of BLAS is touched.
-BLAS_TOUCHED_FROM: Final = 1 << 15
+#: Before the first product with a matrix of so many elements the memory of BLAS is touched.
+BLAS_TOUCHED_FROM: Final = 1 << 11
 #: Columns of a convolution; however many rows they have, so many are multiplied at once.
 COLUMNS_CHUNK: Final = 1 << 18
 COLUMNS_LEAST: Final = 64

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core.costs import BLAS_TOUCHED_FROM
-
 #: Empty when that memory was touched.
 untouched = [True]
 
 
-def touch_for(multiplications: int) -> None:
-    """Touch it, in about a millisecond, before a product of so many multiplications, unless that is small."""
-    if multiplications >= BLAS_TOUCHED_FROM:
-        untouched.clear()
-        np.ones((64, 256)).dot(np.ones((256, 256)))
+def touch() -> None:
+    """Touch it, in about a millisecond: before the first product with a matrix that is worth it."""
+    untouched.clear()
+    np.ones((64, 256)).dot(np.ones((256, 256)))
