@@ -6,13 +6,18 @@ are no pages, and the processor looks for them in vain: small products take up t
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+
+from ..core.costs import BLAS_TOUCHED_FROM
 
 #: Empty when that memory was touched.
 untouched = [True]
 
 
-def touch() -> None:
-    """Touch it, in about a millisecond: before the first product with a matrix that is worth it."""
-    untouched.clear()
-    np.ones((64, 256)).dot(np.ones((256, 256)))
+def touch_for(matrix: Any) -> None:
+    """Touch it, in about a millisecond, before a product with a matrix, unless that is small."""
+    if matrix.size >= BLAS_TOUCHED_FROM:
+        untouched.clear()
+        np.ones((64, 256)).dot(np.ones((256, 256)))

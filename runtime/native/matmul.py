@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.costs import BLAS_TOUCHED_FROM, LINEAR_FEW_ROWS, LINEAR_LEAST
+from ..core.costs import LINEAR_FEW_ROWS, LINEAR_LEAST
 from . import sums
-from .blas import touch, untouched
+from .blas import touch_for, untouched
 from .creation import as_number
 from .dims import wrap_dim
 from .layout import expanded
@@ -182,8 +182,8 @@ def _expands(shape: Shape, target: Shape) -> Shape:
 def mm(self: Array, mat2: Array) -> Array:
     """The matrix product ``(n, m) x (m, p) -> (n, p)``."""
     if self.ndim == 2 and mat2.ndim == 2:
-        if untouched and mat2.size >= BLAS_TOUCHED_FROM:
-            touch()
+        if untouched:
+            touch_for(mat2)
         try:
             return self.dot(mat2)  # less than half of np.matmul's overhead and the same for matrices
         except ValueError:
@@ -206,8 +206,8 @@ def batched_matmul(self: Array, other: Array) -> Array:
 
 def batched_product(self: Array, other: Array) -> Array:
     """As np.matmul, which for columns with rows calls BLAS for each pair, and takes several times as long."""
-    if untouched and other.size >= BLAS_TOUCHED_FROM:
-        touch()
+    if untouched:
+        touch_for(other)
     return np.multiply(self, other, order="C") if self.shape[-1] == 1 else np.matmul(self, other)
 
 
@@ -237,8 +237,8 @@ def vdot(self: Array, other: Array) -> Any:
 def addmm(self: Array, mat1: Array, mat2: Array, beta: Number, alpha: Number) -> Array:
     """``beta * self + alpha * mat1 @ mat2``; with ``beta == 0`` what is in ``self`` does not matter."""
     shape = addmm_shape(self.shape, mat1.shape, mat2.shape)
-    if untouched and mat2.size >= BLAS_TOUCHED_FROM:
-        touch()
+    if untouched:
+        touch_for(mat2)
     return accumulate(self, mat1.dot(mat2) if alpha != 0 else None, shape, beta, alpha)
 
 
@@ -276,8 +276,8 @@ def linear(input: Array, weight: Array, bias: Array | None) -> Array:
 
 def _rows_by_weight(rows: Array, weight: Array, bias: Array | None) -> Array:
     """``rows @ weight.T + bias`` of a matrix, contiguous."""
-    if untouched and weight.size >= BLAS_TOUCHED_FROM:
-        touch()
+    if untouched:
+        touch_for(weight)
     if is_few_rows(len(rows), weight):
         turned = weight.dot(rows.T).T
         return np.ascontiguousarray(turned) if bias is None else np.add(turned, bias, order="C")
