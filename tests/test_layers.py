@@ -48,13 +48,13 @@ def modules(folder: str) -> tuple[Path, ...]:
 
 
 @functools.cache
-def imported(path: Path) -> tuple[str, ...]:
-    """The full names of all that a module imports, wherever in it; not what is for type checkers only."""
+def imported(path: Path, for_types: bool = False) -> tuple[str, ...]:
+    """The full names of all that a module imports, wherever in it; what is for type checkers if asked for."""
     found: list[str] = []
     waiting: list[ast.AST] = [tree(path)]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+        if not for_types and isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             waiting += node.orelse
             continue
         waiting += ast.iter_child_nodes(node)
@@ -255,10 +255,10 @@ LARGEST_RING = 12  # the most modules that may import each other in a ring
 
 
 @functools.cache
-def runtime_imports() -> dict[str, frozenset[str]]:
+def runtime_imports(for_types: bool = False) -> dict[str, frozenset[str]]:
     """For each module of runtime/, below its name there, the modules of runtime/ that it imports."""
     names = {module_name(path): path for path in modules("runtime")}
-    return {name: frozenset(_modules_named(names, imported(path))) for name, path in names.items()}
+    return {name: frozenset(_modules_named(names, imported(path, for_types))) for name, path in names.items()}
 
 
 def module_name(path: Path) -> str:

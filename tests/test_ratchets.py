@@ -10,10 +10,9 @@ import functools
 import importlib
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
-from test_layers import PROJECT, _modules_named, absolute, module_name, modules, strongly_connected, tree
+from test_layers import PROJECT, module_name, modules, runtime_imports, strongly_connected, tree
 
 from tengen import c_accelerator
 from tengen.testing.declared import declarations
@@ -94,18 +93,7 @@ def texts_read_back() -> int:
 
 def largest_ring() -> int:
     """Modules of the runtime that import each other in a ring; imports for type checkers count."""
-    names = {module_name(path): path for path in modules("runtime")}
-    edges = {name: set(_modules_named(names, imported(path))) for name, path in names.items()}
-    return max(map(len, strongly_connected(edges)))
-
-
-def imported(path: Path) -> Iterator[str]:
-    """The full names of all that a module imports, for type checkers, too."""
-    for node in ast.walk(tree(path)):
-        if isinstance(node, ast.Import):
-            yield from [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            yield from [f"{absolute(path, node)}.{alias.name}" for alias in node.names]
+    return max(map(len, strongly_connected(runtime_imports(for_types=True))))
 
 
 def lines_by_hand() -> int:

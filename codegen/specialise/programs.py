@@ -64,7 +64,7 @@ def of_method(method: Method) -> str | None:
     return None
 
 
-def _method_code(method: KernelMethod | StoreMethod) -> tuple[Code, dict[str, str]]:
+def _method_code(method: KernelMethod | StoreMethod) -> Code:
     """The code that begins by seeing that the tensors among the arguments have NumPy's arrays."""
     parameters = dict(method.parameters)
     tensors = [name for name, kind in parameters.items() if kind in ("Tensor", "Tensor | None")]
@@ -82,7 +82,7 @@ def _method_code(method: KernelMethod | StoreMethod) -> tuple[Code, dict[str, st
         code.add("has_array", name)
         if there:
             code.place(there)
-    return code, parameters
+    return code
 
 
 def _kernel_program(method: KernelMethod) -> str:
@@ -91,7 +91,7 @@ def _kernel_program(method: KernelMethod) -> str:
         raise Unwritable
     if "generator" in parameters:  # what is drawn must not be drawn again
         raise Unwritable
-    code, parameters = _method_code(method)
+    code = _method_code(method)
     if "self" not in parameters and any(r.kind is not ResultKind.TENSOR for r in method.results):
         raise Unwritable
     code.add("is_settled" if method.arguments else "is_type", "T")
@@ -248,7 +248,7 @@ def _what_is_kept(save: Save) -> str:
 
 def _write_program(method: StoreMethod) -> str:
     """Of an in-place variant: the write is counted before it is done."""
-    code, _ = _method_code(method)
+    code = _method_code(method)
     code.add("is_type", "T")
     code.add("runs_itself", "T")
     if method.condition:
