@@ -267,7 +267,7 @@ def tree(project: Path = ROOT) -> Path:
     for path in (project / "runtime").iterdir():
         if path.name != "__pycache__":
             (package / path.name).symlink_to(path)
-    for name in ("codegen", "declarations", "generated", "templates"):
+    for name in ("codegen", "declarations", "generated", "ir", "templates"):
         (package / name).symlink_to(project / name)
     # For pyright, in an editor that is opened on this folder: it searches no link that it is not told of.
     folders = [p.name for p in (project / "runtime").iterdir() if p.is_dir() and p.name != "__pycache__"]

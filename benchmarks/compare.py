@@ -25,7 +25,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SUITE = ROOT / "benchmarks" / "suite.py"
 #: Folders that are packages inside ``tengen``; the modules of runtime/ are its own.
-PARTS = ("codegen", "generated", "declarations", "templates")
+PARTS = ("codegen", "generated", "ir", "declarations", "templates")
 Figures = dict[str, dict[str, list[float]]]
 
 
@@ -62,8 +62,9 @@ def package(revision: str, place: Path) -> Path:
     """A folder for PYTHONPATH where ``tengen`` is as in a revision; ValueError where git has none such."""
     source = ROOT
     if revision != ".":
-        command = ["git", "archive", revision, "runtime", *PARTS]
-        archive = subprocess.run(command, cwd=ROOT, capture_output=True)
+        listed = subprocess.run(["git", "ls-tree", "--name-only", revision], cwd=ROOT, capture_output=True)
+        there = [name for name in ("runtime", *PARTS) if name in listed.stdout.decode().split()]
+        archive = subprocess.run(["git", "archive", revision, *there], cwd=ROOT, capture_output=True)
         if archive.returncode:
             raise ValueError(archive.stderr.decode().strip())
         source = place / "files"
@@ -75,7 +76,8 @@ def package(revision: str, place: Path) -> Path:
         if entry.name != "__pycache__":
             (tengen / entry.name).symlink_to(entry)
     for name in PARTS:
-        (tengen / name).symlink_to(source / name)
+        if (source / name).is_dir():  # older revisions have no ir/
+            (tengen / name).symlink_to(source / name)
     return place / "path"
 
 

@@ -18,7 +18,7 @@ from .model.operators import Declarations
 from .read.libraries import Library
 
 #: Of whose classes is what is declared: a file of the cache names no others, so that to read it runs nothing.
-_MODULES = ("tengen.codegen.ir.", "tengen.codegen.model.")
+_MODULES = ("tengen.ir.", "tengen.codegen.model.")
 _BUILTINS = frozenset({"Ellipsis", "complex"})
 
 
@@ -42,7 +42,7 @@ def load(declarations: Path, runtime: Path, library: Library | None = None) -> D
 @contextmanager
 def _lowered(declarations: Path, library: Library | None) -> Iterator[set[str]]:
     """The checksums of the native kernels that this generator has lowered, as they are kept and kept anew."""
-    kept = Kept("lowered.txt", declarations, library, [GENERATOR])
+    kept = Kept("lowered.txt", declarations, library, GENERATOR)
     before = frozenset((kept.read() or b"").decode(errors="replace").split())
     lowered = set(before)
     yield lowered

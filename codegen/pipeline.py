@@ -63,7 +63,7 @@ def load_reporting(
         backends=tuple(tables.backends.values()),
         tags=tables.tags,
         primitives=tables.primitives.pointwise,
-        programs=tables.primitives.programs,
+        routines=tables.primitives.routines,
         native_kernels=tables.native_kernels,
         modules=modules,
         library=own.library,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parent.parent
-FOLDERS = ("codegen", "declarations", "generated", "runtime", "templates", "tests")
+FOLDERS = ("codegen", "declarations", "generated", "ir", "runtime", "templates", "tests")
 #: What the generator knows of the same files.
 KEPT = ("generated.json", "declared.pickle", "rendered.json", "lowered.txt")
 

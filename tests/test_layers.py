@@ -1,5 +1,6 @@
 """Who may import whom, and who may name what: the rules that keep the parts apart.
-    codegen/            nothing of the runtime, of what is generated, or of NumPy
+    ir/                 nothing but itself
+    codegen/            ir/, and nothing of the runtime, of what is generated, or of NumPy
     runtime/native/     arrays only: no Tensor, no autograd, no Type
     runtime/autograd/   no operator: they reach it as Nodes only
     generated/          nothing of codegen/
@@ -93,16 +94,17 @@ def offenders(folder: str, allowed: tuple[str, ...], forbidden: tuple[str, ...])
 
 def test_the_generator_knows_nothing_of_arrays() -> None:
     forbidden = ("tengen", "numpy", "scipy", "ml_dtypes", "torch")
-    assert not offenders("codegen", ("tengen.codegen",), forbidden)
+    assert not offenders("ir", ("tengen.ir",), forbidden)
+    assert not offenders("codegen", ("tengen.codegen", "tengen.ir"), forbidden)
 
 
+#: What ir/ has, each part of those before it.
+IR = ("expressions", "reader", "writer", "types", "kernels", "routines", "lower")
 #: The packages of codegen/ in the order in which they run, then the modules that call them.
 STAGES = (
-    "ir",
     "model",
     "read",
     "parse",
-    "lower",
     "check",
     "derive",
     "specialise",
@@ -117,17 +119,18 @@ STAGES = (
 )
 
 
-def test_no_stage_of_the_generator_imports_a_later_one() -> None:
+@pytest.mark.parametrize(("folder", "stages"), [("ir", IR), ("codegen", STAGES)])
+def test_no_stage_of_the_generator_imports_a_later_one(folder: str, stages: tuple[str, ...]) -> None:
     """Not even inside a function. The command line names commands without importing them."""
-    floors = {f"tengen.codegen.{stage}": number for number, stage in enumerate(STAGES)}
+    floors = {f"tengen.{folder}.{stage}": number for number, stage in enumerate(stages)}
     found = []
-    for path in modules("codegen"):
-        own = path.relative_to(PROJECT / "codegen").with_suffix("").parts[0]
+    for path in modules(folder):
+        own = path.relative_to(PROJECT / folder).with_suffix("").parts[0]
         if own == "__init__":
             continue
         for name in imported(path):
             stage = ".".join(name.split(".")[:3])
-            if floors.get(stage, 0) > STAGES.index(own):
+            if floors.get(stage, 0) > stages.index(own):
                 found.append(f"{path.relative_to(PROJECT)} imports {name}")
     assert not found
 
@@ -145,7 +148,7 @@ def test_what_stages_hand_on_is_frozen() -> None:
     """Save for the report, which collects the mistakes of a run."""
     found = [
         f"{path.relative_to(PROJECT)}: {node.name}"
-        for path in (*modules("codegen/ir"), *modules("codegen/model"))
+        for path in (*modules("ir"), *modules("codegen/model"))
         for node in ast.walk(tree(path))
         if isinstance(node, ast.ClassDef)
         for d in node.decorator_list
@@ -159,11 +162,11 @@ def test_text_is_read_and_written_in_one_module_each(function: str, modules_of: 
     """Python's trees are read in one module; text is written of the IR, and by no other tree."""
     found = {
         str(path.relative_to(PROJECT))
-        for path in modules("codegen")
+        for path in (*modules("ir"), *modules("codegen"))
         for node in ast.walk(tree(path))
         if isinstance(node, ast.Attribute | ast.ImportFrom) and _names(node, function)
     }
-    assert found == {f"codegen/ir/{module}.py" for module in modules_of}
+    assert found == {f"ir/{module}.py" for module in modules_of}
 
 
 def _names(node: ast.Attribute | ast.ImportFrom, function: str) -> bool:
@@ -270,7 +273,7 @@ def _modules_named(names: Collection[str], found: Iterable[str]) -> Iterator[str
     """The modules that imported names are, or are names of."""
     for full in found:
         package, _, below_it = full.partition(".")
-        if package == "tengen" and not below_it.startswith(("generated", "codegen")):
+        if package == "tengen" and not below_it.startswith(("generated", "codegen", "ir")):
             for name in (below_it, below_it.rpartition(".")[0]):
                 known = [m for m in (name, f"{name}.__init__".lstrip(".")) if m in names]
                 if known:
@@ -413,7 +416,7 @@ _CORE = ("costs", "memory_format", "numbers", "sym_int", "user_stack")
 NOT_OF_TENSORS = tuple(f"tengen.core.{name}" for name in _CORE)
 
 
-@pytest.mark.parametrize("folder", ["runtime", "codegen", "tests"])
+@pytest.mark.parametrize("folder", ["runtime", "codegen", "ir", "tests"])
 def test_no_file_is_long(folder: str) -> None:
     """A file has one subject: what has more than 600 lines has two."""
     lengths = {str(p.relative_to(PROJECT)): len(p.read_bytes().splitlines()) for p in modules(folder)}
@@ -433,7 +436,7 @@ def test_every_package_is_installed() -> None:
 
 
 #: The one way from a kernel to its IR. It is imported where an object has to be compiled that is not on disk.
-LOWERING = "runtime/native/machine_code/lowering.py imports tengen.codegen."
+LOWERING = "runtime/native/machine_code/lowering.py imports tengen.ir.lower."
 
 
 def test_kernels_see_arrays_only() -> None:
@@ -455,14 +458,13 @@ def test_generated_code_does_without_the_generator() -> None:
 
 
 def test_the_runtime_does_without_the_generator() -> None:
-    """But for what tests operators by their declarations, which is no part of what users run; and two more.
+    """But for what tests operators by their declarations, which is no part of what users run; and one more.
 
-    Schemas that users write at run time are in the language of the declarations, which has one parser. And
-    what lowers kernels in advance lowers them at run time.
+    Schemas that users write at run time are in the language of the declarations, which has one parser.
     """
     found = offenders("runtime", (), ("tengen.codegen", "tengen.templates", "yaml", "jinja2"))
     grammar = "runtime/custom_operators/schemas.py imports tengen.codegen."
-    allowed = (f"{grammar}model.schema", f"{grammar}parse.schema.", LOWERING)
+    allowed = (f"{grammar}model.schema", f"{grammar}parse.schema.")
     found = [f for f in found if not f.startswith(allowed)]
     command = "runtime/__main__.py imports tengen.codegen.cli."  # it is the generator's
     assert not [f for f in found if not f.startswith(("runtime/testing/", command))]
@@ -479,7 +481,8 @@ def test_relative_imports_are_understood() -> None:
 def test_importing_tengen_loads_nothing_that_is_needed_later() -> None:
     program = "import sys, tengen; tengen.ones(2) + 1; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    late = ("yaml", "jinja2", "scipy", "torch", "llvmlite", "tengen.codegen", "tengen.generated.meta_types")
+    late = ("yaml", "jinja2", "scipy", "torch", "llvmlite", "tengen.codegen", "tengen.ir")
+    late += ("tengen.generated.meta_types",)
     assert not [name for name in loaded.stdout.split() if below(name, late)]
 
 
@@ -523,7 +526,7 @@ def strings(path: Path) -> Iterator[tuple[ast.Constant, str]]:
 def core() -> list[Path]:
     """The generator, and the runtime without what belongs to single operators and backends."""
     of_operators = [PROJECT / "runtime" / name for name in ("composite", "formulas", "native")]
-    found = [path for folder in ("codegen", "runtime") for path in modules(folder)]
+    found = [path for folder in ("codegen", "ir", "runtime") for path in modules(folder)]
     return [path for path in found if not any(path.is_relative_to(folder) for folder in of_operators)]
 
 

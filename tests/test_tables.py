@@ -47,7 +47,7 @@ def test_a_table_stands_once(table: str) -> None:
     members, home = TABLES[table]
     found = {
         str(path.relative_to(PROJECT)): line
-        for folder in ("codegen", "runtime")
+        for folder in ("codegen", "ir", "runtime")
         for path in sorted((PROJECT / folder).rglob("*.py"))
         for line, listed in displays(path)
         if listed >= set(members) and "testing" not in path.parts
@@ -92,7 +92,7 @@ def listed_twice(paths: Iterable[Path]) -> dict[frozenset[str], list[str]]:
 
 
 def test_nothing_is_listed_twice() -> None:
-    paths = [p for folder in ("codegen", "runtime") for p in sorted((PROJECT / folder).rglob("*.py"))]
+    paths = [p for folder in ("codegen", "ir", "runtime") for p in sorted((PROJECT / folder).rglob("*.py"))]
     found = listed_twice(p for p in paths if "testing" not in p.parts)
     assert {listed: places for listed, places in found.items() if listed not in TWICE} == {}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from ..ir.expressions import Attribute, Call, Comprehension, Conditional, Expr, Lambda, Logical, Name
+from ...ir.expressions import Attribute, Call, Comprehension, Conditional, Expr, Lambda, Logical, Name
 from ..model.diagnostics import Report
 from ..model.operators import Formula, Operator, by_function
 from ..model.schema import OperatorName

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from ..ir.expressions import Attribute, Call, Constant, Elements, Expr, Name, Subscript, scoped_parts, walk
+from ...ir.expressions import Attribute, Call, Constant, Elements, Expr, Name, Subscript, scoped_parts, walk
 from ..model.autogen import inplace_variant
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.metadata import METADATA

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..ir.reader import read_value
+from ...ir.reader import read_value
 from ..model.diagnostics import one_of, suggestion
 from ..model.operators import Expected, Nested, Sample
 from ..model.schema import Schema

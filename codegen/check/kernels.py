@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from ..ir.expressions import Attribute, Call, Elements, Name
+from ...ir.expressions import Attribute, Call, Elements, Name
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.names import COMPOSITES
 from ..model.operators import Formula, Kernel
@@ -119,7 +119,7 @@ class KernelVocabulary(Vocabulary):
 
 
 class NativeVocabulary(KernelVocabulary):
-    """Expressions of native kernels: arguments, ``xp``, and functions that have only native programs."""
+    """Expressions of native kernels: arguments, ``xp``, and functions that have only routines."""
 
     what = "native kernel"
 
@@ -127,18 +127,18 @@ class NativeVocabulary(KernelVocabulary):
         super().__init__(values, index, frozenset(), primitives, True)
 
     def function(self, name: str) -> Sequence[Arity | None] | None:
-        of_scalars = self.primitives.programs.get(name)
+        of_scalars = self.primitives.routines.get(name)
         if of_scalars is None:
             return None
         operands = next(iter(of_scalars.values())).operands
         return [Arity(operands, len(operands), len(operands))]
 
     def functions(self) -> Iterable[str]:
-        return self.primitives.programs
+        return self.primitives.routines
 
     def unknown(self, name: str) -> Problem:
         problem = super().unknown(name)
-        return replace(problem, expected="an argument, xp, or a function that has native programs")
+        return replace(problem, expected="an argument, xp, or a function that has routines")
 
 
 class KernelChecker:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 
-from ..ir.reader import read_module
+from ...ir.reader import read_module
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.modules import LOSSES, ModuleClass
 from ..model.source import Located, Place

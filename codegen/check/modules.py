@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..ir.expressions import names_in
-from ..ir.reader import read_expression
-from ..ir.writer import write
+from ...ir.expressions import names_in
+from ...ir.reader import read_expression
+from ...ir.writer import write
 from ..model.annotations import annotation, default, users_name
 from ..model.diagnostics import Report, suggestion
 from ..model.modules import LOSSES, ModuleClass, Parameter, Signature

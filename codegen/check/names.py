@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..ir.expressions import (
+from ...ir.expressions import (
     Assigned,
     Attribute,
     Call,

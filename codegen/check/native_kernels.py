@@ -7,18 +7,18 @@ import pickle
 import re
 from collections.abc import Iterable, Mapping
 
-from ..ir.expressions import Expr, Name, Subscript, free_names
-from ..ir.reader import read_assignments
-from ..lower.instructions import Unlowerable
-from ..lower.kernels import lower
-from ..lower.passes import LENGTH, PLACES
-from ..lower.reductions import NAMES as REDUCTIONS
-from ..lower.scalars import NAMED_NUMBERS, Programs
-from ..lower.scans import AFTER, BEFORE, PLACE, SCAN
-from ..lower.windows import OVER_TAPS, RANGE
+from ...ir.expressions import Expr, Name, Subscript, free_names
+from ...ir.kernels import REDUCED, SCALARS, NativeKernel, Operand
+from ...ir.lower.instructions import Unlowerable
+from ...ir.lower.kernels import lower
+from ...ir.lower.passes import LENGTH, PLACES
+from ...ir.lower.reductions import NAMES as REDUCTIONS
+from ...ir.lower.scalars import NAMED_NUMBERS
+from ...ir.lower.scans import AFTER, BEFORE, PLACE, SCAN
+from ...ir.lower.windows import OVER_TAPS, RANGE
+from ...ir.reader import read_assignments
+from ...ir.routines import FUNCTIONS, Routines
 from ..model.diagnostics import Report, one_of, suggestion
-from ..model.kernels import REDUCED, SCALARS, NativeKernel, Operand
-from ..model.program_language import FUNCTIONS
 from ..model.source import Located, Place
 from ..read.fields import report_scalar
 from ..read.keys import Key
@@ -39,7 +39,7 @@ _HEAD = re.compile(r"(\w+)\(([^()]+)\) -> (?:\(([^()]+)\)|([^(),\[]+(?:\[[^\]]+\
 
 def load_native_kernels(
     rows: Iterable[tuple[Mapping[str, Located], Place]],
-    programs: Programs,
+    routines: Routines,
     report: Report,
     lowered: set[str],
 ) -> dict[str, NativeKernel]:
@@ -50,15 +50,15 @@ def load_native_kernels(
     found: dict[str, NativeKernel] = {}
     known = frozenset(lowered)
     lowered.clear()
-    of_programs = hashlib.sha256(pickle.dumps(programs)).hexdigest()
+    of_routines = hashlib.sha256(pickle.dumps(routines)).hexdigest()
     for fields, _ in rows:
         head, body = fields["kernel"], fields["body"]
-        kernel = _kernel(head, body, programs, report)
+        kernel = _kernel(head, body, routines, report)
         if kernel is None:
             continue
-        text = f"{of_programs}\n{head.value}\n{body.value}"
+        text = f"{of_routines}\n{head.value}\n{body.value}"
         checksum = hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
-        if checksum not in known and not _is_lowered(kernel, programs, body, report):
+        if checksum not in known and not _is_lowered(kernel, routines, body, report):
             continue
         lowered.add(checksum)
         if kernel.name in found:
@@ -69,7 +69,7 @@ def load_native_kernels(
     return found
 
 
-def _kernel(head: Located, body: Located, programs: Programs, report: Report) -> NativeKernel | None:
+def _kernel(head: Located, body: Located, routines: Routines, report: Report) -> NativeKernel | None:
     read = _HEAD.fullmatch(head.value)
     try:
         if read is None:
@@ -79,7 +79,7 @@ def _kernel(head: Located, body: Located, programs: Programs, report: Report) ->
         expected = "name(x[n], y, k:int64) -> z[n], or -> (z[n], total)"
         report_scalar(head, str(error), expected, report)
         return None
-    functions = {*REDUCTIONS, *FUNCTIONS, *NAMED_NUMBERS, *SCANS, *OVER_TAPS, RANGE, *programs}
+    functions = {*REDUCTIONS, *FUNCTIONS, *NAMED_NUMBERS, *SCANS, *OVER_TAPS, RANGE, *routines}
     tables = {o.name for o in outputs if o.dims}
     dims = {LENGTH, PLACES}
     if any(["q" in o.dims for o in outputs]):
@@ -98,11 +98,11 @@ def _kernel(head: Located, body: Located, programs: Programs, report: Report) ->
     return kernel
 
 
-def _is_lowered(kernel: NativeKernel, programs: Programs, body: Located, report: Report) -> bool:
+def _is_lowered(kernel: NativeKernel, routines: Routines, body: Located, report: Report) -> bool:
     """Whether there is machine code for the kernel, which takes longer than all else here."""
     try:
         for scalar in SCALARS:
-            lower(kernel, programs, scalar)
+            lower(kernel, routines, scalar)
     except Unlowerable as error:
         report.error(body.place, f"the kernel {kernel.name} cannot be lowered: {error}")
         return False

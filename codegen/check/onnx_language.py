@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from ..ir.expressions import Attribute, Call, Name, walk
+from ...ir.expressions import Attribute, Call, Name, walk
 from ..model.diagnostics import Report, suggestion
 from ..model.operators import Formula, Rule
 from ..parse.formula import length_of, place_of

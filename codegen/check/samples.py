@@ -12,9 +12,9 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
-from ..ir.expressions import BINARY, Call, Constant, Elements, Expr, Name, Operation, Starred, walk
-from ..ir.reader import read_expression
-from ..ir.writer import write
+from ...ir.expressions import BINARY, Call, Constant, Elements, Expr, Name, Operation, Starred, walk
+from ...ir.reader import read_expression
+from ...ir.writer import write
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.operators import Formula, Sample
 from ..model.schema import Argument, ListType, OptionalType, Schema, Type

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ..ir.expressions import Call, Name, walk
-from ..lower.scalars import Programs
+from ...ir.expressions import Call, Name, walk
+from ...ir.kernels import NativeKernel
+from ...ir.routines import Routines
 from ..model.diagnostics import Report
-from ..model.kernels import NativeKernel
 from ..model.names import OPERANDS
-from ..model.operators import Backend, Formula, Primitive, Program, Rule, ScalarType
+from ..model.operators import Backend, Formula, Primitive, Rule, ScalarType
 from ..model.source import Located
 from ..parse.formula import parse_formula, place_of
 from ..read.fields import check_keys, check_word, known_word, known_words, require_keys, words
@@ -22,7 +22,7 @@ from ..read.tables import open_table, table_rows
 from .backends import library_backends, load_backends
 from .native_kernels import NATIVE_KERNEL_KEYS, load_native_kernels
 from .onnx_language import onnx_form
-from .programs import load_programs
+from .routines import load_routines
 from .scalar_types import load_scalar_types
 
 TABLES = ("scalar_types.yaml", "backends.yaml", "tags.yaml", "primitives.yaml", "native_kernels.yaml")
@@ -41,7 +41,7 @@ _PRIMITIVE_KEYS = {
     key.name: key
     for key in (
         Key("pointwise", ("map",), "elementwise functions"),
-        Key("native", ("map",), "native programs of functions that an array namespace lacks"),
+        Key("native", ("map",), "routines of functions that an array namespace lacks"),
         Key("constants", ("list",), "numbers and markers"),
         Key("array", ("list",), "functions for operators that are not pointwise"),
     )
@@ -60,7 +60,7 @@ _POINTWISE_KEYS = {
         Key("out", ("bool",), "whether it takes ``out=``, as ufuncs do; true unless said otherwise"),
         Key("costly", ("bool",), "whether an element takes longer to compute than to bring from memory"),
         Key("onnx", ("str",), "the same in ONNX, in x, y and z"),
-        Key("native", ("map",), "its native programs, by dtype"),
+        Key("native", ("map",), "its routines, by dtype"),
     )
 }
 
@@ -72,7 +72,7 @@ class Primitives:
     pointwise: Mapping[str, Primitive]
     constants: frozenset[str]
     array: frozenset[str]
-    programs: Mapping[str, Mapping[str, Program]] = field(default_factory=dict)  # by function and dtype
+    routines: Routines = field(default_factory=dict)  # by function and dtype
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,20 +113,20 @@ def load_tables(
     excluded = {tag: frozenset(known_words(located, tags, "tag", report)) for tag, located in listed}
     primitives = _primitives(directory, scalar_types, symbolics, report)
     native_kernels = _native_kernels(
-        directory, primitives.programs, report, set() if lowered is None else lowered
+        directory, primitives.routines, report, set() if lowered is None else lowered
     )
     return Tables(scalar_types, backends, tags, primitives, excluded, native_kernels)
 
 
 def _native_kernels(
-    directory: Path, programs: Programs, report: Report, lowered: set[str]
+    directory: Path, routines: Routines, report: Report, lowered: set[str]
 ) -> dict[str, NativeKernel]:
     """Those of native_kernels.yaml, where there is one."""
     name, keys = "native_kernels.yaml", NATIVE_KERNEL_KEYS
     rows = (
         table_rows(directory, name, keys, ("kernel", "body"), report) if (directory / name).exists() else []
     )
-    return load_native_kernels(rows, programs, report, lowered)
+    return load_native_kernels(rows, routines, report, lowered)
 
 
 def _primitives(
@@ -143,13 +143,13 @@ def _primitives(
         if made is not None:
             pointwise[name] = made
     others = fields["native"].value if "native" in fields else {}
-    programs = load_programs(rows, others, [s.dtype for s in scalar_types.values()], report)
-    pointwise = {name: replace(p, native=programs.get(name, {})) for name, p in pointwise.items()}
+    routines = load_routines(rows, others, [s.dtype for s in scalar_types.values()], report)
+    pointwise = {name: replace(p, native=routines.get(name, {})) for name, p in pointwise.items()}
     constants, array = (
         frozenset(word for word, _ in words(fields[key], report)) if key in fields else frozenset[str]()
         for key in ("constants", "array")
     )
-    return Primitives(pointwise, constants, array, programs)
+    return Primitives(pointwise, constants, array, routines)
 
 
 def _primitive(name: str, row: Located, symbolics: FunctionIndex, report: Report) -> Primitive | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ..ir.expressions import Attribute, Call, Expr, Name, walk
+from ...ir.expressions import Attribute, Call, Expr, Name, walk
 from ..model.diagnostics import Report
 from ..model.operators import Declarations, Derivative, Operator
 from ..model.source import Located

@@ -185,7 +185,7 @@ class HandWritten:
     @functools.cached_property
     def runtime(self) -> Mapping[Path, str]:
         """The text of each module that is written by hand, of the runtime or of a library's package."""
-        apart = {"codegen", "generated", "declarations", "templates", "testing"}
+        apart = {"codegen", "ir", "generated", "declarations", "templates", "testing"}
         paths = sorted(self.home.rglob("*.py"))
         return {p: source_of(p) for p in paths if not apart & set(p.relative_to(self.home).parts)}
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...ir.expressions import Elements
 from ..check.expand import parse_located_schema
-from ..ir.expressions import Elements
 from ..model.diagnostics import Report
 from ..model.operators import Declarations, Derivative, Formula, Kernel, Operator, by_function
 from ..model.source import Entry, Located, Place

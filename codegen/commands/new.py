@@ -17,8 +17,6 @@ import yaml
 from tengen.codegen.commands.format import in_order
 from tengen.codegen.commands.workspace import Workspace, add_workspace
 from tengen.codegen.emit.write import replace
-from tengen.codegen.ir.expressions import Attribute, Call, Expr, Name, Operation, walk
-from tengen.codegen.ir.reader import read_expression
 from tengen.codegen.model.diagnostics import DeclarationErrors, Diagnostic, suggestion
 from tengen.codegen.model.names import COMPOSITES
 from tengen.codegen.model.operators import Declarations, Operator
@@ -27,6 +25,8 @@ from tengen.codegen.model.source import Place
 from tengen.codegen.parse.schema import SchemaError, parse_schema
 from tengen.codegen.read.entries import mechanism_of
 from tengen.codegen.read.file_text import EntryText, FileText, Item, Section, read_layout
+from tengen.ir.expressions import Attribute, Call, Expr, Name, Operation, walk
+from tengen.ir.reader import read_expression
 
 _MECHANISM = "native"
 _DEFAULT_FILE = "native_functions.yaml"

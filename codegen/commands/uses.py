@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..ir.reader import read_module
+from ...ir.reader import read_module
 from ..read.functions import source_of
 
 

@@ -207,9 +207,11 @@ def regenerate(workspace: Workspace, declared: Declarations, scratch: Path) -> N
 
     package, library = scratch / "tengen", workspace.library
     package.mkdir()
-    besides = {"codegen", "declarations", "generated", "templates"}
+    besides = {"codegen", "declarations", "generated", "ir", "templates"}
     links(workspace.runtime, package, besides)
-    link(Path(__file__).resolve().parent.parent, package / "codegen")
+    generator = Path(__file__).resolve().parent.parent
+    link(generator, package / "codegen")
+    link(generator.parent / "ir", package / "ir")
     link(workspace.templates, package / "templates")
     if library is None:
         link(workspace.declarations.resolve(), package / "declarations")

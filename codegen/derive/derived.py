@@ -10,8 +10,8 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from ..ir.expressions import Attribute, Call, Name
-from ..ir.writer import write
+from ...ir.expressions import Attribute, Call, Name
+from ...ir.writer import write
 from ..model.autogen import functional_half, functional_of, inplace_variant, out_variant
 from ..model.derived import Gradient, JvpSpec, NodeSpec, Saved, Variant
 from ..model.metadata import METADATA

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from ..ir.expressions import Call, Expr, Name, walk
-from ..ir.writer import write
+from ...ir.expressions import Call, Expr, Name, walk
+from ...ir.writer import write
 from ..model.names import EXPLICIT, OPERANDS
 from ..model.operators import (
     Declarations,

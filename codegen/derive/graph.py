@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ..ir.expressions import (
+from ...ir.expressions import (
     ELEMENTWISE_COMPARISONS,
     Attribute,
     Call,
@@ -24,7 +24,7 @@ from ..ir.expressions import (
     Operation,
     names_in,
 )
-from ..ir.writer import write
+from ...ir.writer import write
 from ..model.operators import Formula, Primitive
 from .ufuncs import Ufuncs
 

@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ..check.names import BUILTINS
-from ..check.onnx_language import ONNX
-from ..ir.expressions import (
+from ...ir.expressions import (
     BINARY,
     UNARY,
     Attribute,
@@ -30,7 +28,9 @@ from ..ir.expressions import (
     replaced,
     walk,
 )
-from ..ir.writer import write
+from ...ir.writer import write
+from ..check.names import BUILTINS
+from ..check.onnx_language import ONNX
 from ..model.names import OPERANDS
 from ..model.operators import Formula, Kernel, Operator, Primitive, Rule
 from ..model.schema import OperatorName, Schema

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..ir.expressions import Attribute, Call, Expr, Name, Operation
+from ...ir.expressions import Attribute, Call, Expr, Name, Operation
 from ..model.operators import Primitive
 
 

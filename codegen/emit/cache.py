@@ -19,8 +19,8 @@ from .write import OUTPUTS, write_whole
 if TYPE_CHECKING:
     from ..read.libraries import Library
 
-#: The generator's own code.
-GENERATOR = Path(__file__).resolve().parents[1]
+#: The generator's own code, and the IR below it.
+GENERATOR = (Path(__file__).resolve().parents[1], Path(__file__).resolve().parents[2] / "ir")
 
 #: How the names of files end on which what is generated depends.
 SOURCES = frozenset({".py", ".yaml", ".cwrap", ".jinja", ".toml"})
@@ -28,7 +28,7 @@ SOURCES = frozenset({".py", ".yaml", ".cwrap", ".jinja", ".toml"})
 
 def sources(declarations: Path, runtime: Path, library: Library | None) -> list[Path]:
     """The files and folders on which what is declared depends: names in it are looked up in the code."""
-    found = [declarations, runtime, GENERATOR]
+    found = [declarations, runtime, *GENERATOR]
     found += sorted((declarations.parent / "tests").glob("references*.py"))  # named by samples
     if library is not None:
         found += [*library.sources, *sorted(library.tests.glob("references*.py"))]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
+from ...ir.kernels import NativeKernel
+from ...ir.lower.kernels import routines_used, row_of, write_routine
 from ..derive.derived import Derived
-from ..lower.kernels import programs_used, row_of, write_program
 from ..model.derived import Variant
-from ..model.kernels import NativeKernel
 from ..model.methods import AbsentMethod, Method, TypeClass, type_class
 from ..model.names import CATEGORIES
 from ..model.nodes import NodeClass
@@ -69,7 +69,7 @@ class BackendFiles:
     def _native_forms(self) -> NativeForms | None:
         if "native_kernels" not in self.backend.capabilities:
             return None
-        forms = NativeForms(self.declared.programs, self.declared.primitives)
+        forms = NativeForms(self.declared.routines, self.declared.primitives)
         if not self.declared.library:
             forms.kernels.update(self.declared.native_kernels)
         return forms
@@ -115,11 +115,11 @@ class BackendFiles:
             kernels.append(
                 [short] if len(short) <= _ROW else [f'"{name}": ({operands},', *before, f"{last}),"]
             )
-        programs = [
-            (name, [(scalar, _in_lines(write_program(p))) for scalar, p in sorted(found.items())])
-            for name, found in sorted(programs_used(self._kernels.values(), self.declared.programs).items())
+        routines = [
+            (name, [(scalar, _in_lines(write_routine(p))) for scalar, p in sorted(found.items())])
+            for name, found in sorted(routines_used(self._kernels.values(), self.declared.routines).items())
         ]
-        return self.templates.page("kernels.py", "kernels.py.jinja", kernels=kernels, programs=programs)
+        return self.templates.page("kernels.py", "kernels.py.jinja", kernels=kernels, routines=routines)
 
     def _kernel_imports(self) -> list[str]:
         return ["from tengen.native.machine_code import kernels_of"] if self._kernels else []

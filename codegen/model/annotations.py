@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 
-from ..ir.reader import read_value
+from ...ir.reader import read_value
 from .schema import Argument, BaseType, ListType, OptionalType, Return, Type
 
 _ANNOTATIONS = {

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..ir.expressions import Expr, replaced
-from ..ir.reader import read_expression
-from ..ir.types import BOOL, DTYPE, INT, PLAIN, SIZE, ValueType
+from ...ir.expressions import Expr, replaced
+from ...ir.reader import read_expression
+from ...ir.types import BOOL, DTYPE, INT, PLAIN, SIZE, ValueType
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..ir.expressions import Call, Expr, names_in
-from .kernels import NativeKernel
+from ...ir.expressions import Call, Expr, names_in
+from ...ir.kernels import NativeKernel
+from ...ir.routines import Routine, Routines
 from .modules import ModuleClass
 from .names import APART, IMPLICIT, LIMITED, STRIDED
 from .schema import (
@@ -312,19 +313,6 @@ class Backend:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
-    """How a function is computed for one scalar type, in arithmetic alone: what native kernels are made of.
-
-    Each name is assigned once, and the last one is ``result``. Calls are of the language's own functions
-    (model/program_language.py) and of functions that have a program for the same scalar type.
-    """
-
-    operands: tuple[str, ...]  # x, y, z
-    statements: tuple[tuple[str, Expr], ...]
-    ulp: float  # by how much the result may differ from the exact one, in units of its last place
-
-
-@dataclass(frozen=True, slots=True)
 class Primitive:
     """An elementwise function that kernels written as expressions may use, from primitives.yaml."""
 
@@ -339,7 +327,7 @@ class Primitive:
     out: bool = True  # whether the array namespace has it with ``out=``, as it has ufuncs
     costly: bool = False  # whether an element takes longer to compute than to bring from memory
     onnx: Rule | None = None  # in x, y and z, as ONNX
-    native: Mapping[str, Program] = field(default_factory=dict)  # by the dtype that it is for
+    native: Mapping[str, Routine] = field(default_factory=dict)  # by the dtype that it is for
 
 
 def by_function(operators: Iterable[Operator]) -> dict[str, list[Operator]]:
@@ -361,7 +349,7 @@ class Declarations:
     tags: Mapping[str, str]
     primitives: Mapping[str, Primitive] = field(default_factory=dict)
     #: By function, be it a primitive or not, and by dtype.
-    programs: Mapping[str, Mapping[str, Program]] = field(default_factory=dict)
+    routines: Routines = field(default_factory=dict)
     native_kernels: Mapping[str, NativeKernel] = field(default_factory=dict)
     modules: tuple[ModuleClass, ...] = ()  # of tengen.nn
     library: str = ""  # whose declarations they are, on top of tengen's; empty for tengen's own

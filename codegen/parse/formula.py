@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..ir.expressions import (
+from ...ir.expressions import (
     Attribute,
     Call,
     Clause,
@@ -20,8 +20,8 @@ from ..ir.expressions import (
     Subscript,
     scoped_parts,
 )
-from ..ir.reader import read_expression
-from ..ir.writer import write
+from ...ir.reader import read_expression
+from ...ir.writer import write
 from ..model.diagnostics import Report
 from ..model.metadata import METADATA
 from ..model.operators import Formula, Operator

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 
-from ..ir.reader import read_value
+from ...ir.reader import read_value
 from ..model.annotations import DTYPE_WORDS
 from ..model.diagnostics import one_of, suggestion
 from ..model.names import BINARY_OPERATORS

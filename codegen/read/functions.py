@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ..ir.reader import read_module
+from ...ir.reader import read_module
 from ..model.diagnostics import CommandError
 
 # A function or a variable that is defined at the outermost level of a module.

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..ir.reader import read_module
+from ...ir.reader import read_module
 from ..model.modules import Parameter, Signature
 from .functions import module_of, source_of
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..ir.expressions import (
+from ...ir.expressions import (
     Attribute,
     Call,
     Comprehension,
@@ -31,7 +31,7 @@ from ..ir.expressions import (
     replaced,
     walk,
 )
-from ..ir.types import (
+from ...ir.types import (
     ARRAY,
     ARRAYS,
     LIST,
@@ -44,7 +44,7 @@ from ..ir.types import (
     Types,
     ValueType,
 )
-from ..ir.writer import write
+from ...ir.writer import write
 from ..model.annotations import default_value, parameter_name
 from ..model.derived import Gradient, NodeSpec
 from ..model.names import OTHER_LAYOUT

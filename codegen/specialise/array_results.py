@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 
+from ...ir.expressions import Attribute, Call, Conditional, Constant, Expr, Keyword, Name, Slice, Subscript
 from ..derive.ufuncs import Ufuncs, is_power
-from ..ir.expressions import Attribute, Call, Conditional, Constant, Expr, Keyword, Name, Slice, Subscript
 from ..model.operators import Primitive
 
 

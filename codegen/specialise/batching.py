@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..ir.writer import write
+from ...ir.writer import write
 from ..model.derived import Variant
 from ..model.operators import Batching, Formula
 from ..model.schema import Argument

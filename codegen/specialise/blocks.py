@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..derive.ufuncs import Ufuncs
-from ..ir.expressions import (
+from ...ir.expressions import (
     Call,
     Conditional,
     Constant,
@@ -22,7 +21,8 @@ from ..ir.expressions import (
     Parameter,
     names_in,
 )
-from ..ir.types import Types
+from ...ir.types import Types
+from ..derive.ufuncs import Ufuncs
 from ..model.operators import Primitive
 from .optimise import OUT, allocate_scratch
 

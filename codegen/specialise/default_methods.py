@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from ...ir.expressions import Attribute, Call, Constant, Expr, Name, Subscript, dotted, replaced
+from ...ir.writer import write
 from ..check.names import TENSOR_BUILTINS
 from ..derive.derived import Derived
-from ..ir.expressions import Attribute, Call, Constant, Expr, Name, Subscript, dotted, replaced
-from ..ir.writer import write
 from ..model.annotations import default, parameter_name, return_annotation
 from ..model.derived import Saved, Variant
 from ..model.metadata import SLOTS

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from ..check.names import TENSOR_BUILTINS
-from ..ir.expressions import Attribute, Expr, Name
-from ..ir.types import (
+from ...ir.expressions import Attribute, Expr, Name
+from ...ir.types import (
     ARRAY,
     ARRAYS,
     BOOL,
@@ -28,6 +27,7 @@ from ..ir.types import (
     closed_dtype,
     join,
 )
+from ..check.names import TENSOR_BUILTINS
 from ..model.metadata import METADATA
 from ..model.operators import Operator
 from ..model.schema import ListType, Type

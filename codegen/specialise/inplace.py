@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from ...ir.expressions import Attribute, Call, Conditional, Constant, Expr, Keyword, Name, dotted
+from ...ir.writer import write
 from ..derive.ufuncs import Ufuncs
-from ..ir.expressions import Attribute, Call, Conditional, Constant, Expr, Keyword, Name, dotted
-from ..ir.writer import write
 from ..model.annotations import parameter_name
 from ..model.derived import Variant
 from ..model.methods import StoreMethod, WriteMethod

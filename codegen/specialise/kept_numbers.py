@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from ..ir.expressions import (
+from ...ir.expressions import (
     ELEMENTWISE_COMPARISONS,
     Attribute,
     Call,
@@ -21,7 +21,7 @@ from ..ir.expressions import (
     Subscript,
     mapped,
 )
-from ..ir.types import Dtype, Types
+from ...ir.types import Dtype, Types
 
 _ARITHMETIC = ("+", "-", "*", "/")
 _TAKE_ARRAYS = (*_ARITHMETIC, *ELEMENTWISE_COMPARISONS)

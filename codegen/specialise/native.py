@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from ..ir.expressions import (
+from ...ir.expressions import (
     Assigned,
     Attribute,
     Call,
@@ -23,11 +23,12 @@ from ..ir.expressions import (
     mapped,
     replaced,
 )
-from ..ir.types import Dtype, Types
-from ..ir.writer import write
-from ..lower.instructions import Instructions, Kind, Unlowerable, Value
-from ..lower.scalars import Operand as ScalarOperand, Programs, ScalarLowering
-from ..model.kernels import SCALARS, NativeKernel, Operand
+from ...ir.kernels import SCALARS, NativeKernel, Operand
+from ...ir.lower.instructions import Instructions, Kind, Unlowerable, Value
+from ...ir.lower.scalars import Operand as ScalarOperand, ScalarLowering
+from ...ir.routines import Routines
+from ...ir.types import Dtype, Types
+from ...ir.writer import write
 from ..model.operators import Primitive
 from .blocks import CostModel
 
@@ -74,11 +75,11 @@ class NativeForm:
 class NativeForms:
     """Makes the native forms of expressions, and collects their kernels."""
 
-    def __init__(self, programs: Programs, primitives: Mapping[str, Primitive]) -> None:
-        self.programs = programs
+    def __init__(self, routines: Routines, primitives: Mapping[str, Primitive]) -> None:
+        self.routines = routines
         self.costs = CostModel(primitives)
         #: Of arrays of the Type's own dtype they give arrays of it.
-        self.functions = frozenset([name for name, found in programs.items() if found.keys() >= set(SCALARS)])
+        self.functions = frozenset([name for name, found in routines.items() if found.keys() >= set(SCALARS)])
         self.kernels: dict[str, NativeKernel] = {}
 
     def form(
@@ -127,7 +128,7 @@ class NativeForms:
         """Whether all that a kernel computes has a native form, for each scalar type."""
         kinds = {"bool": Kind.BOOL, "int64": Kind.LONG}
         for scalar in SCALARS:
-            lowering = ScalarLowering(Instructions(), scalar, self.programs)
+            lowering = ScalarLowering(Instructions(), scalar, self.routines)
             env: dict[str, ScalarOperand] = {
                 o.name: Value(f"%{o.name}", kinds.get(o.dtype, Kind.FLOAT)) for o in kernel.inputs
             }

@@ -11,8 +11,7 @@ import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from ..check.names import TENSOR_BUILTINS
-from ..ir.expressions import (
+from ...ir.expressions import (
     Attribute,
     Call,
     Clause,
@@ -28,8 +27,9 @@ from ..ir.expressions import (
     replaced,
     walk,
 )
-from ..ir.types import ARRAY, Types, ValueType
-from ..ir.writer import write
+from ...ir.types import ARRAY, Types, ValueType
+from ...ir.writer import write
+from ..check.names import TENSOR_BUILTINS
 from ..model.annotations import parameter_name
 from ..model.derived import Gradient, JvpSpec, NodeSpec, Saved
 from ..model.metadata import METADATA

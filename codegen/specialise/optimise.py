@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from ..derive.ufuncs import Ufuncs, is_power
-from ..ir.expressions import (
+from ...ir.expressions import (
     Assigned,
     Attribute,
     Call,
@@ -28,7 +27,8 @@ from ..ir.expressions import (
     mapped,
     replaced,
 )
-from ..ir.types import ARRAY, Types
+from ...ir.types import ARRAY, Types
+from ..derive.ufuncs import Ufuncs, is_power
 from ..model.operators import Primitive
 
 #: What functions call the array that they write their result into.

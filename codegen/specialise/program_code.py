@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
-from ..ir.expressions import (
+from ...ir.expressions import (
     BINARY,
     ELEMENTWISE_COMPARISONS,
     UNARY,

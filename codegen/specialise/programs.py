@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from ..ir.expressions import Assigned, Attribute, Call, Constant, Expr, Name, Operation, dotted, replaced
-from ..ir.reader import read_expression
+from ...ir.expressions import Assigned, Attribute, Call, Constant, Expr, Name, Operation, dotted, replaced
+from ...ir.reader import read_expression
 from ..model.methods import CallMethod, KernelMethod, Method, StoreMethod, WriteMethod
 from ..model.nodes import Assign, Branch, NodeClass, Unpacked
 from ..model.records import InputKind, Kept, Record, Save, SaveGroup

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from ...ir.expressions import Constant, Expr, Name, Subscript, mapped
+from ...ir.reader import read_expression
+from ...ir.writer import write
 from ..derive.derived import Derived
-from ..ir.expressions import Constant, Expr, Name, Subscript, mapped
-from ..ir.reader import read_expression
-from ..ir.writer import write
 from ..model.annotations import parameter_name
 from ..model.derived import NodeSpec, Saved, Variant
 from ..model.methods import FallbackMethod, Method, RecordMethod

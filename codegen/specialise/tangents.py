@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from ..ir.expressions import (
+from ...ir.expressions import (
     COMPARISONS,
     Attribute,
     Call,
@@ -24,8 +24,8 @@ from ..ir.expressions import (
     rewritten,
     walk,
 )
-from ..ir.types import Kind, Types
-from ..ir.writer import write
+from ...ir.types import Kind, Types
+from ...ir.writer import write
 from ..model.nodes import Term
 
 # -- conjugates ------------------------------------------------------------------------------

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from ..derive.derived import Derived
-from ..ir.expressions import (
+from ...ir.expressions import (
     Attribute,
     Call,
     Clause,
@@ -30,8 +29,9 @@ from ..ir.expressions import (
     replaced,
     rewritten,
 )
-from ..ir.types import OWN, WEAK, Types, ValueType
-from ..ir.writer import write
+from ...ir.types import OWN, WEAK, Types, ValueType
+from ...ir.writer import write
+from ..derive.derived import Derived
 from ..model.annotations import parameter_name
 from ..model.derived import NodeSpec, Variant
 from ..model.methods import KernelMethod, Method, PromotedMethod

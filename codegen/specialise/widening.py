@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
+from ...ir.expressions import COMPARISONS, Attribute, Call, Expr, Name, Operation, free_names, walk
 from ..check.names import SPECIAL_FUNCTIONS, TENSOR_BUILTINS
-from ..ir.expressions import COMPARISONS, Attribute, Call, Expr, Name, Operation, free_names, walk
 from ..model.metadata import METADATA
 from ..model.names import COMPOSITES
 from ..model.nodes import Assign

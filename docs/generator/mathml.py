@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 
-from tengen.codegen.ir.expressions import (
+from tengen.ir.expressions import (
     BINARY,
     COMPARISONS,
     UNARY,
@@ -29,7 +29,7 @@ from tengen.codegen.ir.expressions import (
     Starred,
     Subscript,
 )
-from tengen.codegen.ir.writer import write as as_code
+from tengen.ir.writer import write as as_code
 
 # How tightly a piece of a formula holds together: it needs parentheses inside of something tighter.
 CHOICE, OR, AND, NOT, RELATION, SUM, PRODUCT, POWER, ATOM = range(9)

@@ -13,7 +13,6 @@ from mathml import MathWriter
 import tengen
 import tengen.testing.declared as declared
 from tengen.codegen.gen import declarations_dir
-from tengen.codegen.ir.expressions import Expr
 from tengen.codegen.model.annotations import (
     annotation as annotated,
     default,
@@ -25,6 +24,7 @@ from tengen.codegen.model.groups import Group, exported_name, groups
 from tengen.codegen.model.operators import Batching, Operator
 from tengen.codegen.model.source import Place
 from tengen.codegen.specialise.rows import structures
+from tengen.ir.expressions import Expr
 
 _HOMES = {
     "fft": "tengen.fft",

@@ -20,8 +20,6 @@ import tengen
 from tengen.codegen.commands.affected import called_names
 from tengen.codegen.derive.derived import Derived, derive
 from tengen.codegen.gen import declarations_dir, runtime_dir
-from tengen.codegen.ir import expressions as ir
-from tengen.codegen.ir.reader import read_expression
 from tengen.codegen.loaded import load
 from tengen.codegen.model.annotations import default_value
 from tengen.codegen.model.derived import NodeSpec, Variant
@@ -32,6 +30,8 @@ from tengen.codegen.model.source import Located
 from tengen.codegen.parse.formula import result_names
 from tengen.codegen.read.libraries import Library
 from tengen.generated.backends import BACKENDS
+from tengen.ir import expressions as ir
+from tengen.ir.reader import read_expression
 
 from ..core.operands import tensors_in
 from ..core.scalar_type import dtype, named

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from tengen.codegen.ir.expressions import Attribute, Name, walk
-from tengen.codegen.ir.writer import write
 from tengen.codegen.model.names import OPERANDS
 from tengen.codegen.model.operators import Primitive
+from tengen.ir.expressions import Attribute, Name, walk
+from tengen.ir.writer import write
 
 Array = np.ndarray[Any, Any]
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 import tengen
-from tengen.codegen.ir import expressions as ir
 from tengen.codegen.model.operators import Formula, Operator
+from tengen.ir import expressions as ir
 
 from . import declared
 from .samples import Call

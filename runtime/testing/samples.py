@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 import tengen
-from tengen.codegen.ir import expressions as ir
-from tengen.codegen.ir.expressions import Constant, Elements, Expr, Name
-from tengen.codegen.ir.writer import write
 from tengen.codegen.model.annotations import default_value
 from tengen.codegen.model.operators import Operator, Sample, ScalarType
 from tengen.codegen.model.schema import Argument
+from tengen.ir import expressions as ir
+from tengen.ir.expressions import Constant, Elements, Expr, Name
+from tengen.ir.writer import write
 
 from ..core.scalar_type import dtype, named
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tengen.codegen.ir.expressions import Expr, Name
-from tengen.codegen.ir.reader import read_expression
-from tengen.codegen.ir.types import ARRAY, OWN, WEAK, Types, ValueType
-from tengen.codegen.ir.writer import write
 from tengen.codegen.model.operators import Primitive
 from tengen.codegen.specialise.array_results import ArrayResults, assignments
 from tengen.codegen.specialise.environments import kernel_environment
 from tengen.codegen.specialise.kept_numbers import with_kept_numbers
+from tengen.ir.expressions import Expr, Name
+from tengen.ir.reader import read_expression
+from tengen.ir.types import ARRAY, OWN, WEAK, Types, ValueType
+from tengen.ir.writer import write
 from tengen.testing.declared import declarations
 
 

@@ -11,11 +11,11 @@ from tengen.codegen.derive.derived import derive
 from tengen.codegen.derive.differentiate import Language, derivative_of
 from tengen.codegen.derive.graph import Underivable
 from tengen.codegen.gen import declarations_dir, runtime_dir
-from tengen.codegen.ir.reader import read_expression
 from tengen.codegen.model.operators import Declarations, Derivative, Formula, Kernel, Operator
 from tengen.codegen.model.source import Located, Place
 from tengen.codegen.parse.schema import parse_schema
 from tengen.codegen.pipeline import load
+from tengen.ir.reader import read_expression
 from tengen.testing.declared import declarations
 
 

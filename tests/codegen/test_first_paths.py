@@ -8,10 +8,10 @@ import pytest
 
 import tengen
 from tengen.codegen.derive.ufuncs import Ufuncs
-from tengen.codegen.ir.reader import read_expression
-from tengen.codegen.ir.writer import write
 from tengen.codegen.specialise.inplace import written_into_self
 from tengen.core import interception
+from tengen.ir.reader import read_expression
+from tengen.ir.writer import write
 from tengen.testing.declared import declarations
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tengen.codegen.ir.expressions import Name, walk
 from tengen.codegen.model.diagnostics import Report
 from tengen.codegen.model.operators import Formula, Operator
 from tengen.codegen.model.source import Located, Place
 from tengen.codegen.parse.formula import Saved, as_text, length_of, parse_formula, place_of, saved
 from tengen.codegen.parse.schema import parse_schema
 from tengen.codegen.read.entries import read_yaml
+from tengen.ir.expressions import Name, walk
 
 HERE = Place("f.yaml", 1, 1)
 SORT = Operator(

@@ -107,7 +107,7 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder to set PYTHONPATH to, with a tengen that has the operators above."""
     project = tmp_path_factory.mktemp("project")
     ignored = shutil.ignore_patterns("__pycache__")
-    for name in ("codegen", "declarations", "runtime", "templates"):
+    for name in ("codegen", "declarations", "ir", "runtime", "templates"):
         shutil.copytree(PROJECT / name, project / name, ignore=ignored)
     (project / "declarations" / "native_functions.more.yaml").write_text(OPERATORS)
     (project / "declarations" / "derivatives.more.yaml").write_text(DERIVATIVES)

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from tengen.codegen.ir.expressions import (
+from tengen.codegen.model.operators import Formula
+from tengen.ir.expressions import (
     BINARY,
     COMPARISONS,
     Constant,
@@ -25,9 +26,8 @@ from tengen.codegen.ir.expressions import (
     rewritten,
     walk,
 )
-from tengen.codegen.ir.reader import MAX_DEPTH, read_expression, read_value
-from tengen.codegen.ir.writer import write
-from tengen.codegen.model.operators import Formula
+from tengen.ir.reader import MAX_DEPTH, read_expression, read_value
+from tengen.ir.writer import write
 from tengen.testing.declared import declarations
 
 TEXTS = [

@@ -6,12 +6,12 @@ import re
 
 import pytest
 
-from tengen.codegen.ir.writer import write
-from tengen.codegen.lower.instructions import Instructions, Kind, Unlowerable, Value
-from tengen.codegen.lower.kernels import lower, lower_row, read_body, read_program, read_statements, row_of
-from tengen.codegen.lower.passes import Plan
-from tengen.codegen.lower.scalars import ScalarLowering
-from tengen.codegen.model.kernels import NativeKernel, Operand
+from tengen.ir.kernels import NativeKernel, Operand
+from tengen.ir.lower.instructions import Instructions, Kind, Unlowerable, Value
+from tengen.ir.lower.kernels import lower, lower_row, read_body, read_program, read_statements, row_of
+from tengen.ir.lower.passes import Plan
+from tengen.ir.lower.scalars import ScalarLowering
+from tengen.ir.writer import write
 
 SQUARED = {"squared": {s: read_program("x: result = x * x") for s in ("float32", "float64")}}
 LONG = {"costly": {s: read_program("x: y2 = x + 1; result = y2 * y2") for s in ("float32", "float64")}}

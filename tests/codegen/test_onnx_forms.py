@@ -6,12 +6,12 @@ import pytest
 
 from tengen.codegen.derive.onnx_forms import NoForm, derived_symbolic
 from tengen.codegen.gen import runtime_dir
-from tengen.codegen.ir.expressions import Name, walk
-from tengen.codegen.ir.reader import read_expression
 from tengen.codegen.model.operators import Declarations, Formula, Kernel
 from tengen.codegen.model.source import Located, Place
 from tengen.codegen.parse.schema import parse_schema
 from tengen.codegen.read.libraries import index
+from tengen.ir.expressions import Name, walk
+from tengen.ir.reader import read_expression
 from tengen.testing.declared import declarations
 
 NATIVE = {"scaled": "pointwise.scaled", "power": "pointwise.power", "polygamma": "special.polygamma"}

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tengen.codegen.ir.expressions import Expr, Name
-from tengen.codegen.ir.reader import read_expression
-from tengen.codegen.ir.types import ARRAY, Types
-from tengen.codegen.ir.writer import write
 from tengen.codegen.specialise.blocks import CostModel, call_of, function_of
 from tengen.codegen.specialise.environments import kernel_environment
 from tengen.codegen.specialise.optimise import allocate_scratch, eliminate_common_subexpressions, inline
+from tengen.ir.expressions import Expr, Name
+from tengen.ir.reader import read_expression
+from tengen.ir.types import ARRAY, Types
+from tengen.ir.writer import write
 from tengen.testing.declared import declarations
 
 TYPES = Types(kernel_environment({Name(n): ARRAY for n in ("a", "b", "c", "grad", "result")}))

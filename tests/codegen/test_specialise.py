@@ -9,8 +9,6 @@ import pytest
 from tengen.codegen.derive.derived import Derived, derive
 from tengen.codegen.derive.ufuncs import Ufuncs
 from tengen.codegen.gen import runtime_dir
-from tengen.codegen.ir.reader import read_expression
-from tengen.codegen.ir.writer import write
 from tengen.codegen.model.derived import Gradient
 from tengen.codegen.model.nodes import Branch
 from tengen.codegen.model.operators import Declarations, Formula, Kernel, Operator
@@ -20,6 +18,8 @@ from tengen.codegen.specialise.array_nodes import ArrayWriter
 from tengen.codegen.specialise.inplace import written_into_self
 from tengen.codegen.specialise.nodes import Rewriter
 from tengen.codegen.specialise.type_methods import Specialiser
+from tengen.ir.reader import read_expression
+from tengen.ir.writer import write
 from tengen.testing.declared import declarations
 
 

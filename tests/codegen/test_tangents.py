@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tengen.codegen.ir.expressions import Expr, Name
-from tengen.codegen.ir.reader import read_expression
-from tengen.codegen.ir.types import ARRAY, INT, NUMBER, Types, ValueType
-from tengen.codegen.ir.writer import write
 from tengen.codegen.specialise.environments import formula_environment, of_operators
 from tengen.codegen.specialise.tangents import Conjugates, real, shared_calls, terms
+from tengen.ir.expressions import Expr, Name
+from tengen.ir.reader import read_expression
+from tengen.ir.types import ARRAY, INT, NUMBER, Types, ValueType
+from tengen.ir.writer import write
 
 
 def tree(text: str) -> Expr:

@@ -4,9 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from tengen.codegen.ir.expressions import Expr, Name
-from tengen.codegen.ir.reader import read_expression
-from tengen.codegen.ir.types import (
+from tengen.codegen.model.operators import Declarations, Operator
+from tengen.codegen.parse.formula import ORIGINAL_SELF, result_numbers
+from tengen.codegen.specialise.blocks import CostModel
+from tengen.codegen.specialise.environments import (
+    formula_environment,
+    kernel_environment,
+    names_of_formula,
+    of_operators,
+    return_types,
+    type_of,
+)
+from tengen.ir.expressions import Expr, Name
+from tengen.ir.reader import read_expression
+from tengen.ir.types import (
     ARRAY,
     ARRAYS,
     BOOL,
@@ -25,17 +36,6 @@ from tengen.codegen.ir.types import (
     Types,
     ValueType,
     join,
-)
-from tengen.codegen.model.operators import Declarations, Operator
-from tengen.codegen.parse.formula import ORIGINAL_SELF, result_numbers
-from tengen.codegen.specialise.blocks import CostModel
-from tengen.codegen.specialise.environments import (
-    formula_environment,
-    kernel_environment,
-    names_of_formula,
-    of_operators,
-    return_types,
-    type_of,
 )
 from tengen.testing.declared import declarations
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -17,7 +17,7 @@ from pathlib import Path
 if (TESTS := str(Path(__file__).resolve().parents[1])) not in sys.path:
     sys.path.insert(0, TESTS)
 
-from test_layers import FLOORS, PROJECT, STAGES, imported, modules, runtime_imports, tree
+from test_layers import FLOORS, IR, PROJECT, STAGES, imported, modules, runtime_imports, tree
 
 PICTURE = PROJECT / "docs" / "pictures" / "house.svg"
 
@@ -52,16 +52,16 @@ class Part:
 # -- what there is ---------------------------------------------------------------------------
 
 
-def stages() -> list[Part]:
-    """The parts of codegen/ in the order in which they run."""
-    uses: dict[str, set[str]] = {name: set() for name in STAGES}
-    for path in modules("codegen"):
-        own = path.relative_to(PROJECT / "codegen").with_suffix("").parts[0]
+def stages(folder: str, names: Sequence[str]) -> list[Part]:
+    """The parts of ir/ or codegen/, in the order in which they stand or run."""
+    uses: dict[str, set[str]] = {name: set() for name in names}
+    for path in modules(folder):
+        own = path.relative_to(PROJECT / folder).with_suffix("").parts[0]
         for name in imported(path) if own in uses else ():
-            package, _, rest = name.partition("tengen.codegen.")
+            package, _, rest = name.partition(f"tengen.{folder}.")
             if not package and rest.partition(".")[0] in uses:
                 uses[own].add(rest.partition(".")[0])
-    return [Part(name, sentence("codegen", name), _others(name, uses[name], STAGES)) for name in STAGES]
+    return [Part(name, sentence(folder, name), _others(name, uses[name], names)) for name in names]
 
 
 def floors() -> list[list[Part]]:
@@ -187,11 +187,16 @@ def _rows(boxes: list[tuple[Part, float, list[str]]]) -> Iterator[list[tuple[Par
 def picture() -> str:
     """The picture, as SVG."""
     drawing = Drawing()
-    drawing.title("codegen/, a stage after the other")
-    parts = stages()
-    for part in parts:
-        drawing.stage(part, part is parts[-1])
-    drawing.y += GAP
+    titles = {
+        "ir": "ir/, below the generator and the runtime",
+        "codegen": "codegen/, a stage after the other",
+    }
+    for folder, names in (("ir", IR), ("codegen", STAGES)):
+        drawing.title(titles[folder])
+        parts = stages(folder, names)
+        for part in parts:
+            drawing.stage(part, part is parts[-1])
+        drawing.y += GAP
     drawing.title("runtime/, each floor on those below it")
     for parts_of_floor in reversed(floors()):
         drawing.floor(parts_of_floor)

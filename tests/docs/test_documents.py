@@ -106,7 +106,7 @@ def test_add_a_reduction(follow: Callable[[str], None]) -> None:
 def test_files_that_the_architecture_names_are_there() -> None:
     """By the end of their path: in the way of an entry most stand without their folder."""
     text = (PROJECT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    folders = ("codegen", "declarations", "docs", "generated", "runtime", "templates", "tests")
+    folders = ("codegen", "declarations", "docs", "generated", "ir", "runtime", "templates", "tests")
     files = [f"/{p.relative_to(PROJECT)}" for f in folders for p in (PROJECT / f).rglob("*.*") if p.is_file()]
     named = set(re.findall(r"`([\w/]+\.(?:pyi?|yaml|jinja|py\.jinja|json|cwrap))`", text))
     assert len(named) > 40

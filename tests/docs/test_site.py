@@ -18,7 +18,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from tengen.codegen.ir.reader import read_expression
+from tengen.ir.reader import read_expression
 
 PROJECT = Path(__file__).resolve().parents[2]
 GENERATOR = PROJECT / "docs" / "generator"

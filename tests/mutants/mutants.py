@@ -107,7 +107,7 @@ class Mutant:
     @property
     def regenerates(self) -> bool:
         """Whether the generator has to run for the change to be seen."""
-        return self.file.partition("/")[0] in ("declarations", "codegen", "templates")
+        return self.file.partition("/")[0] in ("declarations", "codegen", "ir", "templates")
 
     @property
     def rebuilds(self) -> bool:

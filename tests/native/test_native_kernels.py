@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tengen.codegen.lower.kernels import lower_row
+from tengen.ir.lower.kernels import lower_row
 from tengen.native import machine_code
 from tengen.native.machine_code import Kernels
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import tengen
-from tengen.codegen.lower.kernels import lower, read_body
-from tengen.codegen.model.kernels import NativeKernel, Operand
+from tengen.ir.kernels import NativeKernel, Operand
+from tengen.ir.lower.kernels import lower, read_body
 from tengen.native.blocks import in_reduced
 from tengen.native.machine_code.tables import table_of
 from tengen.native.native_kernels import as_bits, kernels

@@ -26,7 +26,7 @@ values: torch.Tensor = torch.max(x, dim=1).values
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder like a clone after ``dev.py check``, with a program at its root."""
     root = tmp_path_factory.mktemp("clone")
-    for name in ("runtime", "codegen", "declarations", "generated", "templates"):
+    for name in ("runtime", "codegen", "declarations", "generated", "ir", "templates"):
         (root / name).symlink_to(PROJECT / name)
     for name in ("pyproject.toml", "dev.py"):
         shutil.copy(PROJECT / name, root)

@@ -30,7 +30,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for path in (PROJECT / "runtime").iterdir():
         if path.name != "__pycache__":
             (package / path.name).symlink_to(path)
-    for name in ("codegen", "declarations", "generated", "templates"):
+    for name in ("codegen", "declarations", "generated", "ir", "templates"):
         (package / name).symlink_to(PROJECT / name)
     return package.parent
 

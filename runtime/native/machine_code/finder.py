@@ -50,7 +50,7 @@ class Finder:
         except Exception as error:
             self.failures[name] = _one_line(error)
             return None
-        if kernel.calls({*self.table.programs, "scan"}) or kernel.reads_at_indices:
+        if kernel.calls({*self.table.routines, "scan"}) or kernel.reads_at_indices:
             note_costly(made)
         return made
 

@@ -12,6 +12,6 @@ def texts(table: Table, kernel: Kernel) -> dict[str, str]:
 
 def ir(table: Table, kernel: Kernel, scalar: str) -> str:
     """The text of a module whose function ``kernel`` is the loop for a scalar type."""
-    from tengen.codegen.lower.kernels import lower_row
+    from tengen.ir.lower.kernels import lower_row
 
-    return lower_row(kernel.name, kernel.row, table.programs, scalar)
+    return lower_row(kernel.name, kernel.row, table.routines, scalar)

@@ -14,8 +14,6 @@ from types import ModuleType
 
 #: The scalar types that each kernel has a loop for.
 SCALARS = ("float32", "float64")
-#: The generator's modules that kernels are lowered by.
-LOWERING = ("ir/**/*.py", "lower/**/*.py", "model/kernels.py")
 #: Changes with the form of what is kept: the names of symbols, the loops' signature, the files.
 FORMAT = "1"
 #: What operands can be in place of the scalar type, as "k:int64", and the dtypes of their arrays.
@@ -80,14 +78,14 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Table:
-    """The kernels and programs of a module."""
+    """The kernels and routines of a module."""
 
     module: ModuleType
     kernels: Mapping[str, Kernel]
-    programs: Mapping[str, Mapping[str, str]]
+    routines: Mapping[str, Mapping[str, str]]
 
     def key(self, *more: str) -> str:
-        """A hash of all kernels, of the programs, and of the generator's lowering."""
+        """A hash of all kernels, of the routines, and of the generator's lowering."""
         return digest(*(repr(k) for _, k in sorted(self.kernels.items())), *self._shared, *more)
 
     def kernel_key(self, name: str, *more: str) -> str:
@@ -96,8 +94,8 @@ class Table:
 
     @functools.cached_property
     def _shared(self) -> tuple[str, ...]:
-        programs = sorted((name, sorted(texts.items())) for name, texts in self.programs.items())
-        return (repr(programs), repr(SCALARS), lowering_digest(), FORMAT)
+        routines = sorted((name, sorted(texts.items())) for name, texts in self.routines.items())
+        return (repr(routines), repr(SCALARS), lowering_digest(), FORMAT)
 
 
 @functools.cache
@@ -106,7 +104,7 @@ def table_of(module: str) -> Table:
     found = import_module(module)
     kernels = {name: Kernel(name, *row) for name, row in found.KERNELS.items()}
     forms = [form for kernel in kernels.values() for form in _reduced_forms(kernel)]
-    return Table(found, {**kernels, **{form.name: form for form in forms}}, found.PROGRAMS)
+    return Table(found, {**kernels, **{form.name: form for form in forms}}, found.ROUTINES)
 
 
 def _reduced_forms(kernel: Kernel) -> list[Kernel]:
@@ -134,11 +132,11 @@ def digest(*parts: str) -> str:
 @functools.cache
 def lowering_digest() -> str:
     """A hash of the sources that make IR of kernels, and code of that. They are read, not imported."""
-    spec = find_spec("tengen.codegen")
+    spec = find_spec("tengen.ir")
     if spec is None or not spec.submodule_search_locations:
         return ""
     folder = Path(next(iter(spec.submodule_search_locations)))
     found = hashlib.sha256(Path(__file__).with_name("compiler.py").read_bytes())
-    for path in sorted(p for pattern in LOWERING for p in folder.glob(pattern)):
+    for path in sorted(folder.glob("**/*.py")):
         found.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return found.hexdigest()

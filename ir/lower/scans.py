@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from ..ir.expressions import Call, Expr, Name, free_names, walk
-from ..model.kernels import NativeKernel, Operand
+from ..expressions import Call, Expr, Name, free_names, walk
+from ..kernels import NativeKernel, Operand
+from ..routines import Routines
 from .instructions import WIDTHS, Instructions, Kind, Unlowerable, Value
 from .loops import Arrays, Memory
 from .passes import LENGTH
-from .scalars import Operand as ScalarOperand, Programs, ScalarLowering
+from .scalars import Operand as ScalarOperand, ScalarLowering
 
 #: The function, the names in its first argument, and the name of an element's index.
 SCAN, BEFORE, AFTER, PLACE = "scan", "before", "after", "place"
@@ -35,21 +36,21 @@ def has_scans(kernel: NativeKernel) -> bool:
     return any([is_scan(part) for _, expr in kernel.statements for part in walk(expr)])
 
 
-def scans(kernel: NativeKernel, programs: Programs, scalar: str) -> str:
+def scans(kernel: NativeKernel, routines: Routines, scalar: str) -> str:
     """The module of a kernel with scans."""
-    return _Scans(kernel, programs, scalar).module()
+    return _Scans(kernel, routines, scalar).module()
 
 
 class _Scans:
     """A loop over rows, and over vectors of each. What does not fill one, or follow, goes through memory."""
 
-    def __init__(self, kernel: NativeKernel, programs: Programs, scalar: str) -> None:
+    def __init__(self, kernel: NativeKernel, routines: Routines, scalar: str) -> None:
         if any([o.dims != (LENGTH,) for o in kernel.operands]):
             raise Unlowerable("a kernel with scans has rows only")
         self.kernel = kernel
         self.body = Instructions()
         self.memory = Memory(self.body, WIDTHS[scalar])
-        self.scalars = ScalarLowering(self.body, replace(WIDTHS["float64"], lanes=_LANES), programs)
+        self.scalars = ScalarLowering(self.body, replace(WIDTHS["float64"], lanes=_LANES), routines)
         self.body.label("entry")
         self.arrays = Arrays(self.memory, kernel)
         self.buffers = {o.name: self._alloca(self._buffered(o), _LANES) for o in kernel.operands}
@@ -180,7 +181,7 @@ class _Scans:
         kind = self._kind(scan)
         type_ = self.scalars.type_of(kind)
         neutral = self.scalars.text(value(first), kind)
-        costly = any([n.id in self.scalars.programs for n in free_names(combination)])
+        costly = any([n.id in self.scalars.routines for n in free_names(combination)])
         found = self.scalars.value(value(elements), kind)
         if found.kind is not kind:
             raise Unlowerable("a scan is of numbers, or of places")

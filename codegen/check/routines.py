@@ -1,8 +1,8 @@
-"""Check: native programs of functions, in primitives.yaml.
+"""Check: routines of functions, in primitives.yaml.
 
-A program is arithmetic over the bits and the values of floating-point numbers, without branches, so that
+A routine is arithmetic over the bits and the values of floating-point numbers, without branches, so that
 loops over it vectorise. declarations/README.md describes the language. Every value is of a kind that is known
-here: a float or an int of the program's width, a ``wide`` one of twice the width, or a bool.
+here: a float or an int of the routine's width, a ``wide`` one of twice the width, or a bool.
 """
 
 from __future__ import annotations
@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..ir.expressions import ELEMENTWISE_COMPARISONS, Call, Constant, Expr, Foreign, Name, Operation, walk
-from ..ir.reader import read_assignments
+from ...ir.expressions import ELEMENTWISE_COMPARISONS, Call, Constant, Expr, Foreign, Name, Operation, walk
+from ...ir.kernels import SCALARS
+from ...ir.reader import read_assignments
+from ...ir.routines import FUNCTIONS, Function, Routine
 from ..model.diagnostics import Report, one_of, suggestion
-from ..model.kernels import SCALARS
 from ..model.names import OPERANDS
-from ..model.operators import Program
-from ..model.program_language import FUNCTIONS, Function
 from ..model.source import Located
 from ..read.fields import check_keys, known_word, require_keys
 from ..read.keys import Key
@@ -28,21 +27,21 @@ _FUNCTION_KEYS = {
     key.name: key
     for key in (
         Key("arguments", ("number",), "how many arguments it takes"),
-        Key("native", ("map",), "its native programs, by dtype"),
+        Key("native", ("map",), "its routines, by dtype"),
     )
 }
-_PROGRAM_KEYS = {
+_ROUTINE_KEYS = {
     key.name: key
     for key in (
         Key("ulp", ("number",), "by how many units in the last place it may be wrong"),
-        Key("program", ("str",), "assignments, the last of which is to result"),
+        Key("routine", ("str",), "assignments, the last of which is to result"),
     )
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What a value of a program is; a number that is written takes the kind of what it meets."""
+    """What a value of a routine is; a number that is written takes the kind of what it meets."""
 
     name: str  # "float" | "int" | "bool" | "number", which is an int as written
     is_wide: bool = False
@@ -76,22 +75,22 @@ _OPERATIONS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Declared:
-    """A function with programs as they are read, before their calls are checked."""
+    """A function with routines as they are read, before their calls are checked."""
 
     arguments: int
-    programs: Mapping[str, Located]
+    routines: Mapping[str, Located]
     bounds: Mapping[str, float]
 
 
-def load_programs(
+def load_routines(
     primitives: Mapping[str, Located], others: Mapping[str, Located], dtypes: Iterable[str], report: Report
-) -> dict[str, dict[str, Program]]:
-    """The programs of primitives and of other functions, by function and dtype; mistakes are reported."""
+) -> dict[str, dict[str, Routine]]:
+    """The routines of primitives and of other functions, by function and dtype; mistakes are reported."""
     known = [d for d in SCALARS if d in dtypes]
     declared = {}
     for name, row in others.items():
         if name in primitives:
-            message, expected = f'"{name}" is a primitive', f"its programs in pointwise, at {name}"
+            message, expected = f'"{name}" is a primitive', f"its routines in pointwise, at {name}"
             report.error(row.key or row.place, message, length=len(name), expected=expected)
     for name, row in (*others.items(), *primitives.items()):
         if isinstance(row.value, dict) and ("native" in row.value or name not in primitives):
@@ -102,14 +101,14 @@ def load_programs(
         elif name not in primitives:
             expected = "{arguments: 1, native: {float32: ..., float64: ...}}"
             report.error(row.place, f'"{name}" is a mapping of keys to values', expected=expected)
-    found: dict[str, dict[str, Program]] = {name: {} for name in declared}
+    found: dict[str, dict[str, Routine]] = {name: {} for name in declared}
     for name, function in declared.items():
-        for dtype, text in function.programs.items():
-            program = _Checker(name, dtype, function, text, declared, report).program()
-            if program is not None:
-                found[name][dtype] = program
+        for dtype, text in function.routines.items():
+            routine = _Checker(name, dtype, function, text, declared, report).routine()
+            if routine is not None:
+                found[name][dtype] = routine
     _check_circles(found, declared, report)
-    return {name: programs for name, programs in found.items() if programs}
+    return {name: routines for name, routines in found.items() if routines}
 
 
 def _own_fields(name: str, row: Located, report: Report) -> dict[str, Located]:
@@ -121,34 +120,34 @@ def _own_fields(name: str, row: Located, report: Report) -> dict[str, Located]:
 def _declared(
     name: str, fields: Mapping[str, Located], dtypes: Sequence[str], report: Report
 ) -> _Declared | None:
-    """A function's programs, not yet understood."""
+    """A function's routines, not yet understood."""
     count, native = fields.get("arguments"), fields.get("native")
     if count is None or native is None or not isinstance(native.value, dict):
         return None
     if count.value not in range(1, len(OPERANDS) + 1):
-        report.error(count.place, f"a program of {count.value} operands", expected=f"1 to {len(OPERANDS)}")
+        report.error(count.place, f"a routine of {count.value} operands", expected=f"1 to {len(OPERANDS)}")
         return None
-    programs, bounds = {}, {}
+    routines, bounds = {}, {}
     for dtype, row in native.value.items():
-        if not known_word(dtype, row.key or row.place, dtypes, "dtype of a program", report):
+        if not known_word(dtype, row.key or row.place, dtypes, "dtype of a routine", report):
             continue
         if not isinstance(row.value, dict):
-            expected = "{ulp: 1, program: ...}"
-            report.error(row.place, "a program has a bound and a text", expected=expected)
+            expected = "{ulp: 1, routine: ...}"
+            report.error(row.place, "a routine has a bound and a text", expected=expected)
             continue
-        keys = check_keys(row.value, _PROGRAM_KEYS, f"the program of {name}", report)
-        require_keys(row.value, _PROGRAM_KEYS, _PROGRAM_KEYS, row.place, report)
+        keys = check_keys(row.value, _ROUTINE_KEYS, f"the routine of {name}", report)
+        require_keys(row.value, _ROUTINE_KEYS, _ROUTINE_KEYS, row.place, report)
         if "ulp" in keys and not keys["ulp"].value > 0:
             place = keys["ulp"].place
             report.error(place, f"a bound of {keys['ulp'].value} ulp", expected="a number above 0, as 1")
-        elif "ulp" in keys and "program" in keys:
-            programs[dtype], bounds[dtype] = keys["program"], float(keys["ulp"].value)
-    return _Declared(int(count.value), programs, bounds)
+        elif "ulp" in keys and "routine" in keys:
+            routines[dtype], bounds[dtype] = keys["routine"], float(keys["ulp"].value)
+    return _Declared(int(count.value), routines, bounds)
 
 
-def _calls(program: Program) -> Iterator[str]:
-    """The functions with programs that a program calls."""
-    for _, value in program.statements:
+def _calls(routine: Routine) -> Iterator[str]:
+    """The functions with routines that a routine calls."""
+    for _, value in routine.statements:
         for node in walk(value):
             match node:
                 case Call(Name(name)) if name not in FUNCTIONS:
@@ -156,12 +155,12 @@ def _calls(program: Program) -> Iterator[str]:
 
 
 def _check_circles(
-    found: Mapping[str, Mapping[str, Program]], declared: Mapping[str, _Declared], report: Report
+    found: Mapping[str, Mapping[str, Routine]], declared: Mapping[str, _Declared], report: Report
 ) -> None:
-    """Reports programs that call themselves, through others or not."""
-    for name, programs in found.items():
-        for dtype, program in programs.items():
-            reached = set(_calls(program))
+    """Reports routines that call themselves, through others or not."""
+    for name, routines in found.items():
+        for dtype, routine in routines.items():
+            reached = set(_calls(routine))
             waiting = list(reached)
             while waiting:
                 other = found.get(waiting.pop(), {}).get(dtype)
@@ -169,13 +168,13 @@ def _check_circles(
                 reached |= fresh
                 waiting += fresh
             if name in reached:
-                place = declared[name].programs[dtype].place
-                message = f"the program of {name} calls itself"
-                report.error(place, message, expected="programs without circles")
+                place = declared[name].routines[dtype].place
+                message = f"the routine of {name} calls itself"
+                report.error(place, message, expected="routines without circles")
 
 
 class _Checker:
-    """Checks the text of one program."""
+    """Checks the text of one routine."""
 
     def __init__(
         self,
@@ -193,15 +192,15 @@ class _Checker:
         self.kinds: dict[str, Kind | None] = dict.fromkeys(self.operands, FLOAT)
         self.good = True
 
-    def program(self) -> Program | None:
-        """The program, if nothing is wrong with it."""
+    def routine(self) -> Routine | None:
+        """The routine, if nothing is wrong with it."""
         try:
             assignments = read_assignments(self.text.value)
         except SyntaxError as error:
             lines = self.text.value.split("\n")[: (error.lineno or 1) - 1]
             offset = sum(len(line) + 1 for line in lines) + max(0, (error.offset or 1) - 1)
             place = self.text.at(min(offset, len(self.text.value)))
-            message = f"the program is not made of assignments: {error.msg}"
+            message = f"the routine is not made of assignments: {error.msg}"
             self.report.error(place, message, expected="name = expression, one a line")
             return None
         statements = []
@@ -210,11 +209,11 @@ class _Checker:
                 self.assign(target, value)
                 statements.append((target.id, value))
             else:
-                self.error(target, "a program is made of assignments", expected="name = expression")
+                self.error(target, "a routine is made of assignments", expected="name = expression")
         self.check_whole(assignments)
         if not self.good:
             return None
-        return Program(self.operands, tuple(statements), self.function.bounds[self.dtype])
+        return Routine(self.operands, tuple(statements), self.function.bounds[self.dtype])
 
     def assign(self, target: Name, value: Expr) -> None:
         """Checks an assignment, and notes the kind of its name."""
@@ -233,7 +232,7 @@ class _Checker:
             self.good = False
             place = self.text.place if last is None else self.text.at(last.span[0])
             expected = f"{_RESULT} = expression, as the last line"
-            self.report.error(place, f"the program of {self.name} has no {_RESULT}", expected=expected)
+            self.report.error(place, f"the routine of {self.name} has no {_RESULT}", expected=expected)
         elif self.kinds[_RESULT] not in (FLOAT, _REAL, _NUMBER):
             given = self.kinds[_RESULT]
             self.error(assignments[-1][1], f"the {_RESULT} is of the kind {given}", expected=str(FLOAT))
@@ -243,8 +242,8 @@ class _Checker:
         for operand in self.operands:
             if operand not in used:
                 self.good = False
-                message = f"the program of {self.name} does not use {operand}"
-                self.report.error(self.text.place, message, expected="a program of all operands")
+                message = f"the routine of {self.name} does not use {operand}"
+                self.report.error(self.text.place, message, expected="a routine of all operands")
 
     # -- kinds ---------------------------------------------------------------------------------
 
@@ -264,7 +263,7 @@ class _Checker:
                 known = [k for k in kinds if k is not None]
                 return self.call(expr, known, len(known) == len(kinds))
         what = "a statement" if isinstance(expr, Foreign) else "this"
-        message = f"{what} is not in the language of programs"
+        message = f"{what} is not in the language of routines"
         symbols = " ".join(_OPERATIONS)
         return self.error(expr, message, expected=f"a call, a number, a name, or one of {symbols}")
 
@@ -276,7 +275,7 @@ class _Checker:
             return self.kinds[name]
         expected = "an operand, a name that is assigned before, inf or nan"
         close = suggestion(name, [*self.kinds, *_CONSTANTS])
-        return self.error(expr, f'unknown name "{name}" in the program of {self.name}', expected, close)
+        return self.error(expr, f'unknown name "{name}" in the routine of {self.name}', expected, close)
 
     def operation(self, expr: Expr, symbol: str, kinds: Sequence[Kind]) -> Kind | None:
         """The kind of an operation."""
@@ -310,7 +309,7 @@ class _Checker:
         if common is None:
             return None
         if name not in FUNCTIONS and common.is_wide:
-            return self.error(expr, f"{name} of a wide float", expected="a float of the program's width")
+            return self.error(expr, f"{name} of a wide float", expected="a float of the routine's width")
         kind = Kind(common.name if function.gives == "any" else function.gives, common.is_wide)
         return self.widened(expr, kind, function.widens) if function.widens else kind
 
@@ -324,14 +323,14 @@ class _Checker:
         return Kind(kind.name, widens > 0)
 
     def declared_function(self, name: Name) -> Function | None:
-        """A function that has a program for the same dtype."""
+        """A function that has a routine for the same dtype."""
         found = self.declared.get(name.id)
-        if found is not None and self.dtype in found.programs:
+        if found is not None and self.dtype in found.routines:
             return Function(("float",) * found.arguments, "float")
-        with_programs = [n for n, f in self.declared.items() if self.dtype in f.programs]
-        known = [*FUNCTIONS, *with_programs]
-        message = f'unknown function "{name.id}" in the program of {self.name}'
-        expected = f"{one_of(FUNCTIONS)}, or one with a {self.dtype} program"
+        with_routines = [n for n, f in self.declared.items() if self.dtype in f.routines]
+        known = [*FUNCTIONS, *with_routines]
+        message = f'unknown function "{name.id}" in the routine of {self.name}'
+        expected = f"{one_of(FUNCTIONS)}, or one with a {self.dtype} routine"
         self.error(name, message, expected, suggestion(name.id, known))
         return None
 

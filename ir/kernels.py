@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ..ir.expressions import Expr, Name, Subscript
+from .expressions import Expr, Name, Subscript
 
 #: The scalar types that native kernels are made for.
 SCALARS = ("float32", "float64")

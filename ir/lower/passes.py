@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..ir.expressions import Attribute, Call, Constant, Expr, Name, Operation, Subscript, free_names, replaced
-from ..model.kernels import REDUCED, NativeKernel
+from ..expressions import Attribute, Call, Constant, Expr, Name, Operation, Subscript, free_names, replaced
+from ..kernels import REDUCED, NativeKernel
+from ..routines import Routines
 from .instructions import Unlowerable
 from .reductions import is_reduction
-from .scalars import Programs
 
 #: How many elements a row has, and how many places a table.
 LENGTH, PLACES = "n", "m"
@@ -39,9 +39,9 @@ class Plan:
     """The passes of a kernel over rows, along n, or over columns, along m."""
 
     def __init__(
-        self, kernel: NativeKernel, programs: Programs, along: str = LENGTH, scratch: Sequence[str] = ()
+        self, kernel: NativeKernel, routines: Routines, along: str = LENGTH, scratch: Sequence[str] = ()
     ) -> None:
-        self.programs = programs
+        self.routines = routines
         self.scratch = scratch
         # What is converted when it is read costs something, too.
         self.converted = {o.name for o in kernel.inputs if scratch and o.dtype in REDUCED}
@@ -103,7 +103,7 @@ class Plan:
 
     def _is_costly(self, expr: Expr) -> bool:
         match expr:
-            case Call(Name(name) | Attribute(Name("xp"), name)) if name in self.programs:
+            case Call(Name(name) | Attribute(Name("xp"), name)) if name in self.routines:
                 return True
             case Name(name):
                 return name in self.converted and self._is_read_at_first(name)

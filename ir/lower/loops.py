@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from ..model.kernels import REDUCED, NativeKernel, Operand
+from ..kernels import REDUCED, NativeKernel, Operand
 from . import reduced
 from .instructions import Instructions, Kind, Unlowerable, Value, Width
 

@@ -1,4 +1,4 @@
-"""Every native program is as accurate as it declares, over all magnitudes and at the ends of the range."""
+"""Every routine is as accurate as it declares, over all magnitudes and at the ends of the range."""
 
 from __future__ import annotations
 

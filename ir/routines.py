@@ -1,9 +1,28 @@
-"""The functions of the language of native programs, which need no program themselves."""
+"""Routines: functions in arithmetic alone, and the functions of their language."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+
+from .expressions import Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Routine:
+    """How a function is computed for one scalar type, in arithmetic alone: what native kernels are made of.
+
+    Each name is assigned once, and the last one is ``result``. Calls are of the language's own functions
+    (FUNCTIONS) and of functions that have a routine for the same scalar type.
+    """
+
+    operands: tuple[str, ...]  # x, y, z
+    statements: tuple[tuple[str, Expr], ...]
+    ulp: float  # by how much the result may differ from the exact one, in units of its last place
+
+
+#: Functions by name, with their routines by scalar type.
+Routines = Mapping[str, Mapping[str, Routine]]
 
 
 @dataclass(frozen=True, slots=True)

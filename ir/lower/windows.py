@@ -14,11 +14,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
-from ..ir.expressions import Call, Comprehension, Elements, Expr, Name, Subscript, walk
-from ..model.kernels import NativeKernel
+from ..expressions import Call, Comprehension, Elements, Expr, Name, Subscript, walk
+from ..kernels import NativeKernel
+from ..routines import Routines
 from .instructions import Instructions, Kind, Unlowerable, Value
 from .loops import Arrays, Memory
-from .scalars import Operand as ScalarOperand, Programs, ScalarLowering
+from .scalars import Operand as ScalarOperand, ScalarLowering
 
 #: The functions of generators.
 OVER_TAPS = ("sum", "max", "argmax")
@@ -27,9 +28,9 @@ RANGE = "range"
 Known = dict[Expr, ScalarOperand]
 
 
-def windows(kernel: NativeKernel, programs: Programs, scalar: str) -> str:
+def windows(kernel: NativeKernel, routines: Routines, scalar: str) -> str:
     """The module of a kernel over windows."""
-    return _Windows(kernel, programs, scalar).module()
+    return _Windows(kernel, routines, scalar).module()
 
 
 def _over_taps(expr: Expr) -> tuple[str, Comprehension] | None:
@@ -51,13 +52,13 @@ def _outside_of_picks(expr: Expr, picks: Sequence[Expr]) -> Iterator[Expr]:
 class _Windows:
     """Loops over the dims of the results; what is picked in the image, and what around it, by themselves."""
 
-    def __init__(self, kernel: NativeKernel, programs: Programs, scalar: str) -> None:
+    def __init__(self, kernel: NativeKernel, routines: Routines, scalar: str) -> None:
         self.kernel = kernel
         self.dims = kernel.outputs[0].dims
         if any([o.dims != self.dims for o in kernel.outputs]):
             raise Unlowerable("the results of a kernel over windows have the same dims")
         self.body = Instructions()
-        self.scalars = ScalarLowering(self.body, scalar, programs)
+        self.scalars = ScalarLowering(self.body, scalar, routines)
         self.memory = Memory(self.body, self.scalars.width)
         self.body.label("entry")
         self.arrays = Arrays(self.memory, kernel)

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from ..ir.expressions import ELEMENTWISE_COMPARISONS
 from .expressions import (
     COMPARISONS,
+    ELEMENTWISE_COMPARISONS,
     Assigned,
     Attribute,
     Call,

@@ -9,21 +9,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..ir.expressions import Call, Expr, Name
-from ..model.kernels import NativeKernel
+from ..expressions import Call, Expr, Name
+from ..kernels import NativeKernel
+from ..routines import Routines
 from .instructions import Instructions, Kind, Unlowerable, Value
 from .loops import Arrays, Memory
 from .passes import LENGTH, PLACES, Pass, Plan, operands_of
 from .reductions import Reductions
-from .scalars import Operand as ScalarOperand, Programs, ScalarLowering
+from .scalars import Operand as ScalarOperand, ScalarLowering
 
 #: The columns of a tile, the rows of which one sum is formed, and those that are added at a time.
 TILE, BLOCK, GROUP = 256, 64, 4
 
 
-def columns(kernel: NativeKernel, programs: Programs, scalar: str) -> str:
+def columns(kernel: NativeKernel, routines: Routines, scalar: str) -> str:
     """The module of a kernel over columns."""
-    return _Columns(kernel, programs, scalar).module()
+    return _Columns(kernel, routines, scalar).module()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +39,13 @@ class _Tile:
 class _Columns:
     """A loop over tables, tiles of columns, and passes over the rows: for contiguous rows, and for any."""
 
-    def __init__(self, kernel: NativeKernel, programs: Programs, scalar: str) -> None:
+    def __init__(self, kernel: NativeKernel, routines: Routines, scalar: str) -> None:
         self.kernel = kernel
-        self.plan = Plan(kernel, programs, PLACES)
+        self.plan = Plan(kernel, routines, PLACES)
         if any([o.dims != (LENGTH,) for o in kernel.outputs]):
             raise Unlowerable("the results of a kernel over columns are rows")
         self.body = Instructions()
-        self.scalars = ScalarLowering(self.body, scalar, programs)
+        self.scalars = ScalarLowering(self.body, scalar, routines)
         self.memory = Memory(self.body, self.scalars.width)
         self.reductions = Reductions(self.body, self.scalars, any_order=False)
         self.body.label("entry")

@@ -7,7 +7,7 @@ which of them would depend on the order, and on x86-64 costs as much again to kn
 
 from __future__ import annotations
 
-from ..ir.expressions import Call, Expr, Name
+from ..expressions import Call, Expr, Name
 from .instructions import Instructions, Kind, Unlowerable, Value, float_constant
 from .scalars import Operand, ScalarLowering
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..ir.expressions import Call, Expr, Name, Subscript
-from ..model.kernels import REDUCED, NativeKernel
+from ..expressions import Call, Expr, Name, Subscript
+from ..kernels import REDUCED, NativeKernel
+from ..routines import Routines
 from .instructions import Instructions, Kind, Unlowerable, Value
 from .loops import Arrays, Memory
 from .passes import LENGTH, PLACES, Pass, Plan, operands_of
 from .reductions import Reductions
-from .scalars import Operand as ScalarOperand, Programs, ScalarLowering
+from .scalars import Operand as ScalarOperand, ScalarLowering
 
 #: The elements of which one sum is formed: in vectors where they are contiguous, else one after the other.
 BLOCK = {"scratch": 4096, "rows": 4096, "strided": 128}
@@ -18,9 +19,9 @@ BLOCK = {"scratch": 4096, "rows": 4096, "strided": 128}
 SCRATCH, SCRATCH_LENGTH = ("scratch.0", "scratch.1", "scratch.2"), 4096
 
 
-def rows(kernel: NativeKernel, programs: Programs, scalar: str) -> str:
+def rows(kernel: NativeKernel, routines: Routines, scalar: str) -> str:
     """The module of a kernel over rows."""
-    return _Rows(kernel, programs, scalar).module()
+    return _Rows(kernel, routines, scalar).module()
 
 
 class _Rows:
@@ -29,15 +30,15 @@ class _Rows:
     Of reduced dtypes there is a third, for rows of which float32 forms can be kept in the meantime.
     """
 
-    def __init__(self, kernel: NativeKernel, programs: Programs, scalar: str) -> None:
+    def __init__(self, kernel: NativeKernel, routines: Routines, scalar: str) -> None:
         self.kernel = kernel
-        plan = Plan(kernel, programs)
+        plan = Plan(kernel, routines)
         self.plans = {"rows": plan, "strided": plan}
         if any([o.dims and o.dtype in REDUCED for o in kernel.inputs]):
-            self.plans["scratch"] = Plan(kernel, programs, scratch=SCRATCH)
+            self.plans["scratch"] = Plan(kernel, routines, scratch=SCRATCH)
         self.plan = plan
         self.body = Instructions()
-        self.scalars = ScalarLowering(self.body, scalar, programs)
+        self.scalars = ScalarLowering(self.body, scalar, routines)
         self.memory = Memory(self.body, self.scalars.width)
         self.reductions = Reductions(self.body, self.scalars, any_order=True)
         self.body.label("entry")

@@ -8,30 +8,31 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
-from ..ir.expressions import Expr, Name, Subscript
-from ..model.kernels import NativeKernel
+from ..expressions import Expr, Name, Subscript
+from ..kernels import NativeKernel
+from ..routines import Routines
 from .instructions import Instructions, Kind, Unlowerable, Value
 from .loops import Arrays, Memory
-from .scalars import Operand as ScalarOperand, Programs, ScalarLowering
+from .scalars import Operand as ScalarOperand, ScalarLowering
 
 _PLACES, _EACH, _ALONG = "m", "k", "n"
 
 
-def updates(kernel: NativeKernel, programs: Programs, scalar: str) -> str:
+def updates(kernel: NativeKernel, routines: Routines, scalar: str) -> str:
     """The module of a kernel that has updates."""
-    return _Updates(kernel, programs, scalar).module()
+    return _Updates(kernel, routines, scalar).module()
 
 
 class _Updates:
     """Loops over the elements of operands: a version for contiguous ones, one for any."""
 
-    def __init__(self, kernel: NativeKernel, programs: Programs, scalar: str) -> None:
+    def __init__(self, kernel: NativeKernel, routines: Routines, scalar: str) -> None:
         self.kernel = kernel
         self.tables = {o.name for o in kernel.outputs if _PLACES in o.dims}
         if len(self.tables) < len(kernel.outputs):
             raise Unlowerable("the results of a kernel with updates are tables")
         self.body = Instructions()
-        self.scalars = ScalarLowering(self.body, scalar, programs)
+        self.scalars = ScalarLowering(self.body, scalar, routines)
         self.memory = Memory(self.body, self.scalars.width)
         self.body.label("entry")
         self.arrays = Arrays(self.memory, kernel)

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..model.kernels import NativeKernel
+from ..kernels import NativeKernel
+from ..routines import Routines
 from .instructions import Instructions
 from .loops import Memory
-from .scalars import Operand as ScalarOperand, Programs, ScalarLowering
+from .scalars import Operand as ScalarOperand, ScalarLowering
 
 
-def elementwise(kernel: NativeKernel, programs: Programs, scalar: str) -> str:
+def elementwise(kernel: NativeKernel, routines: Routines, scalar: str) -> str:
     """The module of an elementwise kernel."""
-    return _Elementwise(kernel, programs, scalar).module()
+    return _Elementwise(kernel, routines, scalar).module()
 
 
 class _Elementwise:
     """One loop for contiguous operands, one for each operand that is a number, one for any strides."""
 
-    def __init__(self, kernel: NativeKernel, programs: Programs, scalar: str) -> None:
+    def __init__(self, kernel: NativeKernel, routines: Routines, scalar: str) -> None:
         self.kernel = kernel
         self.body = Instructions()
-        self.scalars = ScalarLowering(self.body, scalar, programs)
+        self.scalars = ScalarLowering(self.body, scalar, routines)
         self.memory = Memory(self.body, self.scalars.width)
 
     def module(self) -> str:

@@ -1,7 +1,7 @@
 """Lower: expressions over scalars to instructions.
 
 An expression is of operands, numbers, Python's operators, the machine's functions below, and functions that
-have programs. What is written as a multiplication and an addition rounds twice; only ``fma`` may round once.
+have routines. What is written as a multiplication and an addition rounds twice; only ``fma`` may round once.
 So vectorised loops, their remainders and strided loops give the same bits.
 """
 
@@ -10,14 +10,11 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping, Sequence
 
-from ..ir.expressions import ELEMENTWISE_COMPARISONS, Attribute, Call, Constant, Expr, Name, Operation
-from ..model.kernels import Operand as ArrayOperand
-from ..model.operators import Program
-from ..model.program_language import FUNCTIONS
+from ..expressions import ELEMENTWISE_COMPARISONS, Attribute, Call, Constant, Expr, Name, Operation
+from ..kernels import Operand as ArrayOperand
+from ..routines import FUNCTIONS, Routines
 from .instructions import WIDTHS, Instructions, Kind, Unlowerable, Value, Width, float_constant
 
-#: Functions by name, with their programs by scalar type.
-Programs = Mapping[str, Mapping[str, Program]]
 #: A value, or a number that takes the kind of what it meets.
 Operand = Value | float | int
 
@@ -60,8 +57,8 @@ NAMED_NUMBERS = {"inf": float("inf"), "nan": float("nan")}
 class ScalarLowering:
     """Puts out the instructions of expressions, for one scalar type."""
 
-    def __init__(self, body: Instructions, width: str | Width, programs: Programs) -> None:
-        self.body, self.programs = body, programs
+    def __init__(self, body: Instructions, width: str | Width, routines: Routines) -> None:
+        self.body, self.routines = body, routines
         self.width = WIDTHS[width] if isinstance(width, str) else width
 
     def run(self, statements: Sequence[tuple[str, Expr]], env: Mapping[str, Operand]) -> dict[str, Operand]:
@@ -154,13 +151,13 @@ class ScalarLowering:
     # -- functions ---------------------------------------------------------------------------
 
     def call(self, name: str, operands: Sequence[Operand]) -> Operand:
-        """The value of a function: of the machine, or of its program."""
-        program = self.programs.get(name, {}).get(self.width.scalar)
-        if program is not None:
+        """The value of a function: of the machine, or of its routine."""
+        routine = self.routines.get(name, {}).get(self.width.scalar)
+        if routine is not None:
             operands = [self.value(o) for o in operands]
-            return self.run(program.statements, dict(zip(program.operands, operands, strict=True)))["result"]
+            return self.run(routine.statements, dict(zip(routine.operands, operands, strict=True)))["result"]
         if name not in FUNCTIONS:
-            raise Unlowerable(f"{name} has no native program for {self.width.scalar}")
+            raise Unlowerable(f"{name} has no native routine for {self.width.scalar}")
         own: Callable[[Sequence[Operand]], Operand] | None = getattr(self, f"_{name}", None)
         return self._intrinsic(name, operands) if own is None else own(operands)
 

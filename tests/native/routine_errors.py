@@ -1,6 +1,6 @@
-"""The errors of native programs against exact values, in units in the last place (ulp).
+"""The errors of routines against exact values, in units in the last place (ulp).
 
-``python tests/native/program_errors.py`` prints them for every function with a program, and beside them
+``python tests/native/program_errors.py`` prints them for every function with a routine, and beside them
 those of NumPy and torch; ``... exp sin --step 1`` for some, over all 2**32 values of a float32. It needs
 llvmlite.
 """
@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tengen.codegen.lower.kernels import lower_row, write_program
-from tengen.codegen.model.operators import Program
+from tengen.ir.lower.kernels import lower_row, write_routine
+from tengen.ir.routines import Routine
 from tengen.testing.declared import declarations
 
 #: Numbers of which some functions are exact, or not finite, or nothing.
@@ -31,18 +31,18 @@ BLOCK = 1 << 21
 Array = npt.NDArray[Any]
 
 
-def declared() -> Mapping[str, Mapping[str, Program]]:
-    """The programs by function and dtype."""
-    return declarations().programs
+def declared() -> Mapping[str, Mapping[str, Routine]]:
+    """The routines by function and dtype."""
+    return declarations().routines
 
 
 @functools.cache
 def compiled(name: str, dtype: str, processor: str = "") -> Callable[..., Array]:
-    """A program as a function of arrays, compiled for the processor at hand, or for one by its name."""
+    """A routine as a function of arrays, compiled for the processor at hand, or for one by its name."""
     from tengen.native.machine_code.compiler import Linker, machine_of, object_code
 
     operands = declared()[name][dtype].operands
-    texts = {f: {d: write_program(p) for d, p in of.items()} for f, of in declared().items()}
+    texts = {f: {d: write_routine(p) for d, p in of.items()} for f, of in declared().items()}
     row = (operands, ("result",), "", f"result = {name}({', '.join(operands)})")
     linker = Linker()
     machine = machine_of(linker.machine.triple, processor) if processor else linker.machine
@@ -233,7 +233,7 @@ def main() -> None:
     given = parser.parse_args()
     print(f"{'':10}{'':10}{'bound':>8}{'error':>8}{'numpy':>8}{'torch':>8}")
     for name in given.names or declared():
-        for dtype, program in declared()[name].items():
+        for dtype, routine in declared()[name].items():
             error, at = largest_error(compiled(name, dtype), name, dtype, given.step)
             others = [
                 "-" if other is None else f"{largest_error(other, name, dtype, max(given.step, 1000))[0]:.3g}"
@@ -241,7 +241,7 @@ def main() -> None:
             ]
             shown = "".join(f"{o:>8}" for o in others)
             print(
-                f"{name:10}{dtype:10}{program.ulp:8g}{error:8.3f}{shown}  at {', '.join(map(repr, at))}",
+                f"{name:10}{dtype:10}{routine.ulp:8g}{error:8.3f}{shown}  at {', '.join(map(repr, at))}",
                 flush=True,
             )
 

@@ -1,6 +1,6 @@
 """Lower: kernels to texts of LLVM modules, each of which has the function ``kernel``: a NumPy loop.
 
-Kernels and programs come as they are declared, or as the rows of the tables that generated modules have.
+Kernels and routines come as they are declared, or as the rows of the tables that generated modules have.
 """
 
 from __future__ import annotations
@@ -8,15 +8,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from ..ir.expressions import Attribute, Call, Expr, Name, Subscript, walk
-from ..ir.reader import read_expression
-from ..ir.writer import write
-from ..model.kernels import NativeKernel, Operand
-from ..model.operators import Program
+from ..expressions import Attribute, Call, Expr, Name, Subscript, walk
+from ..kernels import NativeKernel, Operand
+from ..reader import read_expression
+from ..routines import Routine, Routines
+from ..writer import write
 from .columns import columns
 from .elementwise import elementwise
 from .rows import rows
-from .scalars import Programs
 from .scans import has_scans, scans
 from .updates import updates
 from .windows import windows
@@ -25,12 +24,12 @@ from .windows import windows
 Row = tuple[Sequence[str], Sequence[str], str, str]
 
 
-def lower(kernel: NativeKernel, programs: Programs, scalar: str) -> str:
+def lower(kernel: NativeKernel, routines: Routines, scalar: str) -> str:
     """The module of a kernel for a scalar type. Raises Unlowerable."""
-    return _lowering(kernel)(kernel, programs, scalar)
+    return _lowering(kernel)(kernel, routines, scalar)
 
 
-def _lowering(kernel: NativeKernel) -> Callable[[NativeKernel, Programs, str], str]:
+def _lowering(kernel: NativeKernel) -> Callable[[NativeKernel, Routines, str], str]:
     if kernel.is_elementwise:
         return elementwise
     if kernel.is_over_windows:
@@ -42,14 +41,14 @@ def _lowering(kernel: NativeKernel) -> Callable[[NativeKernel, Programs, str], s
     return columns if kernel.is_over_columns else rows
 
 
-def lower_row(name: str, row: Row, programs: Mapping[str, Mapping[str, str]], scalar: str) -> str:
-    """The module of a kernel of a table, with the programs of a table. Raises Unlowerable."""
+def lower_row(name: str, row: Row, routines: Mapping[str, Mapping[str, str]], scalar: str) -> str:
+    """The module of a kernel of a table, with the routines of a table. Raises Unlowerable."""
     inputs, outputs, _, text = row
     operands = [tuple(map(Operand.read, side)) for side in (inputs, outputs)]
     kernel = NativeKernel(name, operands[0], operands[1], *read_body(text))
     read = {
-        function: {s: read_program(text) for s, text in of_scalars.items()}
-        for function, of_scalars in programs.items()
+        function: {s: read_routine(text) for s, text in of_scalars.items()}
+        for function, of_scalars in routines.items()
     }
     return lower(kernel, read, scalar)
 
@@ -61,29 +60,29 @@ def row_of(kernel: NativeKernel) -> Row:
     return inputs, outputs, kernel.signature, write_statements((*kernel.statements, *updates))
 
 
-def programs_used(kernels: Iterable[NativeKernel], programs: Programs) -> Programs:
-    """The programs of the functions that kernels call, and of those that these call."""
+def routines_used(kernels: Iterable[NativeKernel], routines: Routines) -> Routines:
+    """The routines of the functions that kernels call, and of those that these call."""
     waiting = [expr for k in kernels for _, expr in (*k.statements, *k.updates)]
-    found: dict[str, Mapping[str, Program]] = {}
+    found: dict[str, Mapping[str, Routine]] = {}
     while waiting:
         for node in walk(waiting.pop()):
             match node:
-                case Call(Name(name) | Attribute(Name("xp"), name)) if name in programs and name not in found:
-                    found[name] = programs[name]
-                    waiting += [expr for p in programs[name].values() for _, expr in p.statements]
+                case Call(Name(name) | Attribute(Name("xp"), name)) if name in routines and name not in found:
+                    found[name] = routines[name]
+                    waiting += [expr for p in routines[name].values() for _, expr in p.statements]
     return found
 
 
 @functools.cache
-def read_program(text: str) -> Program:
-    """A program as tables have it, whose operands stand before its statements: ``x: result = x * x``."""
+def read_routine(text: str) -> Routine:
+    """A routine as tables have it, whose operands stand before its statements: ``x: result = x * x``."""
     operands, _, statements = text.partition(": ")
-    return Program(tuple(operands.split(", ")), read_statements(statements), 0.0)
+    return Routine(tuple(operands.split(", ")), read_statements(statements), 0.0)
 
 
-def write_program(program: Program) -> str:
-    """The text of a program."""
-    return f"{', '.join(program.operands)}: {write_statements(program.statements)}"
+def write_routine(routine: Routine) -> str:
+    """The text of a routine."""
+    return f"{', '.join(routine.operands)}: {write_statements(routine.statements)}"
 
 
 def read_body(text: str) -> tuple[tuple[tuple[str, Expr], ...], tuple[tuple[Subscript, Expr], ...]]:
