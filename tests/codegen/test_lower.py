@@ -8,13 +8,13 @@ import pytest
 
 from tengen.ir.kernels import NativeKernel, Operand
 from tengen.ir.lower.instructions import Instructions, Kind, Unlowerable, Value
-from tengen.ir.lower.kernels import lower, lower_row, read_body, read_program, read_statements, row_of
+from tengen.ir.lower.kernels import lower, lower_row, read_body, read_routine, read_statements, row_of
 from tengen.ir.lower.passes import Plan
 from tengen.ir.lower.scalars import ScalarLowering
 from tengen.ir.writer import write
 
-SQUARED = {"squared": {s: read_program("x: result = x * x") for s in ("float32", "float64")}}
-LONG = {"costly": {s: read_program("x: y2 = x + 1; result = y2 * y2") for s in ("float32", "float64")}}
+SQUARED = {"squared": {s: read_routine("x: result = x * x") for s in ("float32", "float64")}}
+LONG = {"costly": {s: read_routine("x: y2 = x + 1; result = y2 * y2") for s in ("float32", "float64")}}
 
 
 def instructions(text: str, scalar: str = "float32") -> list[str]:
@@ -61,7 +61,7 @@ def test_instructions(text: str, expected: list[str]) -> None:
     ("text", "message"),
     [
         ("r = x @ y", "@ of float values has no native form"),
-        ("r = unheard_of(x)", "unheard_of has no native program for float32"),
+        ("r = unheard_of(x)", "unheard_of has no routine for float32"),
         ("r = x + wide(y)", "values of two widths meet: wide and narrow convert them"),
         ("r = x + b", "bool and float values meet"),
         ("r = -b", "- of bool values has no native form"),

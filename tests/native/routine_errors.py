@@ -1,6 +1,6 @@
 """The errors of routines against exact values, in units in the last place (ulp).
 
-``python tests/native/program_errors.py`` prints them for every function with a routine, and beside them
+``python tests/native/routine_errors.py`` prints them for every function with a routine, and beside them
 those of NumPy and torch; ``... exp sin --step 1`` for some, over all 2**32 values of a float32. It needs
 llvmlite.
 """

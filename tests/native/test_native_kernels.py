@@ -13,7 +13,7 @@ from tengen.ir.lower.kernels import lower_row
 from tengen.native import machine_code
 from tengen.native.machine_code import Kernels
 
-PROGRAMS = {"twice": {"float32": "x: result = x + x", "float64": "x: h = x * 2; result = h"}}
+ROUTINES = {"twice": {"float32": "x: result = x + x", "float64": "x: h = x * 2; result = h"}}
 WINDOW = ("sy:int64", "sx:int64", "dy:int64", "dx:int64", "top:int64", "left:int64")
 PICKED = "x[p * sy + i * dy - top, q * sx + j * dx - left]"
 POOLED = (("s", "sum"), ("high", "max"), ("tap", "argmax"))
@@ -134,7 +134,7 @@ def kernels(tmp_path_factory: pytest.TempPathFactory) -> Any:
     name = "tables_of_test_native_kernels"
     folder = tmp_path_factory.mktemp("tables")
     (folder / f"{name}.py").write_text(
-        f"KERNELS = {KERNELS | CONVERSIONS | REDUCED!r}\nPROGRAMS = {PROGRAMS!r}\n"
+        f"KERNELS = {KERNELS | CONVERSIONS | REDUCED!r}\nROUTINES = {ROUTINES!r}\n"
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(folder))

@@ -6,7 +6,7 @@ import platform
 
 import numpy as np
 import pytest
-from program_errors import SPECIAL, compiled, declared, errors, exact, largest_error
+from routine_errors import SPECIAL, compiled, declared, errors, exact, largest_error
 
 CASES = [(name, dtype) for name, of in declared().items() for dtype in of]
 needs_llvmlite = pytest.mark.skipif(

@@ -30,7 +30,7 @@ def fresh(cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[],
     monkeypatch.setattr(lowering, "ir", machine_tables.ir)
     copy = ModuleType("machine_tables_of_a_test")
     copy.__file__ = str(cache.parent.parent / "tables" / "machine_tables_of_a_test.py")
-    copy.KERNELS, copy.PROGRAMS = machine_tables.KERNELS, machine_tables.PROGRAMS  # type: ignore[attr-defined]
+    copy.KERNELS, copy.ROUTINES = machine_tables.KERNELS, machine_tables.ROUTINES  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, copy.__name__, copy)
 
     def forget() -> Kernels:

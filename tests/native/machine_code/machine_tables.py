@@ -19,7 +19,7 @@ KERNELS = {
     "total": (("x[n]",), ("y",), "(n)->()", "y = sum(x)"),
     "_pick": (("x", "k:int64"), ("y",), "", "y = x * to_float(k)"),
 }
-PROGRAMS: dict[str, dict[str, str]] = {}
+ROUTINES: dict[str, dict[str, str]] = {}
 
 LOOP = """
 define i32 @kernel(ptr %context, ptr %args, ptr %dims, ptr %steps, ptr %data) {{

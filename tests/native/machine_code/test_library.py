@@ -57,7 +57,7 @@ from tengen.native.machine_code import library
 from pathlib import Path
 library.folder_of = lambda table: Path({folder!r})
 module = types.ModuleType("machine_tables_of_a_test")
-module.KERNELS, module.PROGRAMS = machine_tables.KERNELS, machine_tables.PROGRAMS
+module.KERNELS, module.ROUTINES = machine_tables.KERNELS, machine_tables.ROUTINES
 sys.modules[module.__name__] = module
 print(right(Kernels(module.__name__).double_and_add))
 print([m for m in sys.modules if m.startswith(("llvmlite", "tengen.codegen"))])
