@@ -31,6 +31,7 @@ from .expressions import (
     Span,
     Starred,
     Subscript,
+    replaced,
 )
 
 #: The expressions that may stand in each other; those of tengen go to about ten.
@@ -80,6 +81,11 @@ def read_expression(text: str) -> Expr:
     if tree is None or (len(_BETWEEN.findall(text)) + 2 >= MAX_DEPTH and _too_deep(tree)):
         raise SyntaxError(f"it is nested too deeply, more than {MAX_DEPTH} expressions in each other")
     return _Reader(text).read(tree)
+
+
+def filled(text: str, /, **values: Expr) -> Expr:
+    """The expression that a text writes, with values in the places of names."""
+    return replaced(read_expression(text), values)
 
 
 def read_module(text: str) -> ast.Module:

@@ -26,14 +26,14 @@ class Metadata:
         return replaced(read_expression(self.made), {"kept": kept})
 
 
-#: What a Node may keep of a tensor in place of its data: the expression of it, of the tensor.
+#: What a Node may keep of a tensor in place of its data: the expression of it, of the tensor ``x``.
 SLOTS = {
-    "shape": "{}._array.shape",
-    "type": "{}._type",
-    "layout": "{}.layout",
-    "blocksize": "{}._blocksize",
-    "stride": "T.backend.lib.strides({}._array)",
-    "storage_offset": "T.backend.lib.storage_offset({}._array)",
+    "shape": "x._array.shape",
+    "type": "x._type",
+    "layout": "x.layout",
+    "blocksize": "x._blocksize",
+    "stride": "T.backend.lib.strides(x._array)",
+    "storage_offset": "T.backend.lib.storage_offset(x._array)",
 }
 
 METADATA = {

@@ -6,9 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from ...ir.expressions import Constant, Dictionary, Expr, Logical, Name, Starred, dotted
+from ...ir.reader import filled
+from ...ir.statements import NONE, Assign, For, If, Raise, Statement, call, let, names, set_slot, tuple_of
 from .annotations import parameter_name
 from .metadata import SLOTS
-from .results import Result
+from .results import Result, attached
 from .schema import Argument
 
 
@@ -41,39 +44,52 @@ class Input:
         return cls(parameter_name(argument.name), kinds.get(str(argument.type), InputKind.LIST))
 
     @property
-    def requires_grad(self) -> str:
+    def requires_grad(self) -> Expr:
         """The test of whether it does."""
-        match self.kind:
-            case InputKind.TENSOR:
-                return f"{self.name}._requires_grad"
-            case InputKind.OPTIONAL:
-                return f"({self.name} is not None and {self.name}._requires_grad)"
-        return f"any_requires_grad({self.name})"
+        return filled(_REQUIRES_GRAD[self.kind], x=Name(self.name))
 
-    def edge(self, alone: bool) -> str:
+    def edge(self, alone: bool) -> Expr:
         """The expression of its edge, or with ``*`` of its edges; ``alone``: it is the only input."""
-        name = self.name
+        x = Name(self.name)
         match self.kind:
             case InputKind.TENSOR if alone:  # it is asked only where that requires gradients
-                return f"{name}._edge or gradient_edge({name})"
+                return filled("x._edge or gradient_edge(x)", x=x)
             case InputKind.TENSOR:
-                return f"{name}._edge or (gradient_edge({name}) if {name}._requires_grad else None)"
+                return filled("x._edge or (gradient_edge(x) if x._requires_grad else None)", x=x)
             case InputKind.OPTIONAL:
-                return f"None if {name} is None else {name}._edge or gradient_edge({name})"
-        return f"*gradient_edges({name})"
+                return filled("None if x is None else x._edge or gradient_edge(x)", x=x)
+        return Starred(call("gradient_edges", x))
 
 
-def any_requires(inputs: Sequence[Input]) -> str:
+_REQUIRES_GRAD = {
+    InputKind.TENSOR: "x._requires_grad",
+    InputKind.OPTIONAL: "x is not None and x._requires_grad",
+    InputKind.LIST: "any_requires_grad(x)",
+}
+
+
+def any_of(tests: Sequence[Expr]) -> Expr:
+    """The test of whether any of some holds."""
+    return tests[0] if len(tests) == 1 else Logical("or", tuple(tests))
+
+
+def all_of(tests: Sequence[Expr]) -> Expr:
+    """The test of whether all of some hold."""
+    return tests[0] if len(tests) == 1 else Logical("and", tuple(tests))
+
+
+def any_requires(inputs: Sequence[Input]) -> Expr:
     """The test of whether any of them requires gradients."""
-    return " or ".join([i.requires_grad for i in inputs])
+    return any_of([i.requires_grad for i in inputs])
 
 
-def next_edges(inputs: Sequence[Input]) -> str:
+def next_edges(inputs: Sequence[Input]) -> Expr:
     """The expression of a Node's ``next_edges``."""
     parts = [i.edge(alone=len(inputs) == 1) for i in inputs]
-    if len(parts) == 1 and parts[0].startswith("*"):
-        return parts[0][1:]
-    return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
+    match parts:
+        case [Starred(edges)]:
+            return edges
+    return tuple_of(parts)
 
 
 class Kept(Enum):
@@ -91,50 +107,52 @@ class Save:
 
     slot: str
     kept: Kept
-    source: str  # the argument, or the expression of the array of a result
+    source: str  # the argument, or the array of a result: a name, or a dotted one
     kind: InputKind = InputKind.TENSOR  # what the argument is
     metadata: str = ""  # which of SLOTS is kept
 
     @property
-    def expression(self) -> str:
+    def expression(self) -> Expr:
         """What is kept."""
         if self.kept is Kept.METADATA:
             return kept_metadata(self.metadata, self.source, self.kind)
-        return f"tuple({self.source})" if self._is_list else self.source
+        source = filled(self.source)
+        return call("tuple", source) if self._is_list else source
 
     @property
     def _is_list(self) -> bool:
         return self.kept is Kept.TENSOR and self.kind is InputKind.LIST
 
     @property
-    def version(self) -> str:
+    def version(self) -> Expr:
         """The expression of a tensor's version, which a second slot has."""
-        name = self.source
+        x = Name(self.source)
         if self._is_list:
-            return f"versions({name})"
-        version = f"0 if {name}._storage is None else {name}._storage.version"
-        return f"0 if {name} is None else ({version})" if self.kind is InputKind.OPTIONAL else version
+            return call("versions", x)
+        if self.kind is InputKind.OPTIONAL:
+            return filled("0 if x is None else (0 if x._storage is None else x._storage.version)", x=x)
+        return filled("0 if x._storage is None else x._storage.version", x=x)
 
-    def statements(self) -> Iterator[str]:
+    def statements(self) -> Iterator[Statement]:
         """The statements that keep it."""
-        yield f"node.{self.slot} = {self.expression}"
+        yield set_slot("node", self.slot, self.expression)
         if self.kept is Kept.TENSOR:
-            yield f"node.{self.slot}_version = {self.version}"
+            yield set_slot("node", f"{self.slot}_version", self.version)
 
-    def otherwise(self) -> Iterator[str]:
+    def otherwise(self) -> Iterator[Statement]:
         """The statements where it is not kept."""
-        yield f"node.{self.slot} = None"
+        yield set_slot("node", self.slot, NONE)
         if self.kept is Kept.TENSOR:
-            yield f"node.{self.slot}_version = 0"
+            yield set_slot("node", f"{self.slot}_version", Constant(0))
 
 
-def kept_metadata(what: str, name: str, kind: InputKind) -> str:
+def kept_metadata(what: str, name: str, kind: InputKind) -> Expr:
     """What is kept of a tensor, or of each of a list, in place of its data."""
-    of = SLOTS[what]
+    x = Name(name)
     if kind is InputKind.LIST:
-        return f"tuple([{of.format('t')} for t in {name}])"
-    text = of.format(name)
-    return f"None if {name} is None else {text}" if kind is InputKind.OPTIONAL else text
+        return filled("tuple([value for t in x])", value=filled(SLOTS[what], x=Name("t")), x=x)
+    value = filled(SLOTS[what], x=x)
+    return filled("None if x is None else value", x=x, value=value) if kind is InputKind.OPTIONAL else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,29 +160,25 @@ class SaveGroup:
     """What is saved where one of some edges leads somewhere, and another condition holds; else None is."""
 
     edges: tuple[int, ...]  # their numbers; none: always
-    further: str  # the other condition, or nothing
+    further: Expr | None  # the other condition
     saves: tuple[Save, ...]
 
     @property
-    def condition(self) -> str:
-        """The test; empty if it always holds."""
-        wanted = " or ".join([f"edges[{i}] is not None" for i in self.edges])
-        return f"({wanted}) and ({self.further})" if wanted and self.further else wanted or self.further
+    def condition(self) -> Expr | None:
+        """The test; None if it always holds."""
+        wanted = [filled("edges[i] is not None", i=Constant(i)) for i in self.edges]
+        tests = [any_of(wanted)] if wanted else []
+        tests += [] if self.further is None else [self.further]
+        return all_of(tests) if tests else None
 
-    def alone(self) -> Iterator[str]:
-        """The statements that save, into slots that hold what they should otherwise."""
-        pad = ""
-        if self.condition:
-            yield f"if {self.condition}:"
-            pad = "    "
-        yield from (pad + line for s in self.saves for line in s.statements())
-
-    def statements(self) -> Iterator[str]:
-        """The statements that save."""
-        yield from self.alone()
-        if self.condition:
-            yield "else:"
-            yield from (f"    {line}" for s in self.saves for line in s.otherwise())
+    def statements(self, otherwise: bool = True) -> Iterator[Statement]:
+        """The statements that save; without ``otherwise`` slots hold already what they should else."""
+        saved = tuple([made for s in self.saves for made in s.statements()])
+        if self.condition is None:
+            yield from saved
+        else:
+            cleared = tuple([made for s in self.saves for made in s.otherwise()]) if otherwise else ()
+            yield If(self.condition, saved, cleared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,59 +195,61 @@ class Record:
     undifferentiable: Undifferentiable | None = None
 
     @property
-    def condition(self) -> str:
-        """The test of whether any input requires gradients."""
-        return any_requires(self.inputs)
+    def condition(self) -> Expr:
+        """The test of whether there is a history: an input requires gradients, and the mode has one."""
+        tests = [any_requires(self.inputs), dotted("grad_mode.enabled")]
+        if self.undifferentiable is Undifferentiable.NO_HISTORY:
+            tests.append(filled("differentiable(out._type)"))
+        return all_of(tests)
 
-    @property
-    def edges(self) -> str:
-        """The expression of the Node's ``next_edges``."""
-        return next_edges(self.inputs)
-
-    @property
-    def further(self) -> str:
-        """What the condition asks besides."""
-        return (
-            " and differentiable(out._type)" if self.undifferentiable is Undifferentiable.NO_HISTORY else ""
-        )
-
-    @property
-    def refuses_dtypes(self) -> bool:
-        """Whether a result of a dtype without gradients is an error."""
-        return self.undifferentiable is Undifferentiable.ERROR
-
-    def described(self) -> Iterator[str]:
-        """The statements that say what gradients the Node gets."""
-        first = self.results[0]
-        if len(self.results) > 1:
-            yield f"node.shape = ({', '.join(r.of_each('_array.shape') for r in self.results)})"
-            yield f"node.type = ({', '.join(r.of_each('_type') for r in self.results)})"
-        elif first.is_one:
-            yield f"node.shape = {first.variable}.shape"
-            yield f"node.type = {first.out}._type"
-        else:
-            yield f"node.num_inputs = len({first.out})"
-            yield f"node.shape = tuple([o._array.shape for o in {first.out}])"
-            yield f"node.type = tuple([o._type for o in {first.out}])"
-
-    def saved(self) -> Iterator[str]:
-        """The statements that fill the Node's slots."""
+    def statements(self, operator: str) -> Iterator[Statement]:
+        """The statements that make the Node of what an operator gave."""
+        yield from self.refusal(operator)
+        yield let("node", filled(f"{self.node}()"))
+        yield set_slot("node", "sequence_nr", call("next_sequence_nr"))
+        yield set_slot("node", "extra", NONE)
+        yield from self._described()
+        yield Assign((Name("edges"), dotted("node.next_edges")), next_edges(self.inputs))
         if self.saves_results:
-            yield "node.result_versions = None"
+            yield set_slot("node", "result_versions", NONE)
         for group in self.saves:
             yield from group.statements()
+        yield from self._attached()
 
-    def attached(self) -> Iterator[str]:
+    def refusal(self, operator: str) -> Iterator[Statement]:
+        """The statement that refuses a result of a dtype without gradients, where it may have such."""
+        if self.undifferentiable is Undifferentiable.ERROR:
+            test = filled("dtype is not None and not differentiable(out._type)")
+            yield If(test, (Raise(filled("no_gradients(name, out._type)", name=Constant(operator))),))
+
+    def _described(self) -> Iterator[Statement]:
+        """The statements that say what gradients the Node gets."""
+        first = self.results[0]
+        out = Name(first.out)
+        if len(self.results) > 1:
+            yield set_slot("node", "shape", tuple_of([r.of_each("_array.shape") for r in self.results]))
+            yield set_slot("node", "type", tuple_of([r.of_each("_type") for r in self.results]))
+        elif first.is_one:
+            yield set_slot("node", "shape", dotted(f"{first.variable}.shape"))
+            yield set_slot("node", "type", dotted(f"{first.out}._type"))
+        else:
+            yield set_slot("node", "num_inputs", call("len", out))
+            yield set_slot("node", "shape", filled("tuple([o._array.shape for o in out])", out=out))
+            yield set_slot("node", "type", filled("tuple([o._type for o in out])", out=out))
+
+    def _attached(self) -> Iterator[Statement]:
         """The statements that give the results their edges."""
         first = self.results[0]
         if len(self.results) == 1 and not first.is_one:
-            yield f"for i, o in enumerate({first.out}):"
-            yield "    o._edge = (node, i)"
-            yield "    o._requires_grad = True"
+            each = tuple(attached("o", Name("i")))
+            yield For(tuple_of(names("io")), call("enumerate", Name(first.out)), each)
             return
         for number, result in enumerate(self.results):
             if len(self.results) == 1 or number in self.outputs:
                 yield from result.attached(number)
         if self.constants:
-            of = [f"{n}: ((storage_of({self.results[n].out}), 0),)" for n in self.constants]
-            yield f"node.result_versions = {{{', '.join(of)}}}"
+            version = [
+                filled("((storage_of(out), 0),)", out=Name(self.results[n].out)) for n in self.constants
+            ]
+            versions = Dictionary(tuple(map(Constant, self.constants)), tuple(version))
+            yield set_slot("node", "result_versions", versions)

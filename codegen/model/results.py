@@ -6,6 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
+from ...ir.expressions import Constant, Expr, Name, dotted
+from ...ir.reader import filled
+from ...ir.statements import FALSE, NONE, TRUE, Assign, If, Statement, call, let, set_slot, tuple_of
+
 
 class ResultKind(Enum):
     """What a kernel gives for a result, and a method returns."""
@@ -28,8 +32,12 @@ class Cast(Enum):
 class Relaid:
     """When a result may have another layout than PyTorch's, and the call that gives it that."""
 
-    condition: str
-    call: str
+    condition: Expr
+    call: Expr
+
+
+#: The slots of a new handle that have nothing in them.
+_EMPTY = ("_storage", "_base", "_meta", "_edge")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +46,7 @@ class Result:
 
     variable: str
     out: str
-    type: str  # an expression for its Type; empty: the method's own, or that of the array
+    type: Expr | None = None  # its Type; None: the method's own, or that of the array
     kind: ResultKind = ResultKind.TENSOR
     cast: Cast | None = None
     optional: bool = False  # None where the operator's output_mask does not ask for it
@@ -52,48 +60,56 @@ class Result:
         """Whether it is one Tensor, not a list."""
         return self.kind in (ResultKind.TENSOR, ResultKind.VIEW)
 
-    def statements(self, may_be_scalar: bool) -> Iterator[str]:
+    def statements(self, may_be_scalar: bool) -> Iterator[Statement]:
         """The statements that make the Tensor; an array may be a scalar of the array library's."""
+        made = self._made(may_be_scalar)
         if self.optional:
-            yield f"if {self.variable} is None:"
-            yield f"    {self.out} = None"
-            yield "else:"
-        pad = "    " if self.optional else ""
-        yield from (pad + line for line in self._made(may_be_scalar))
+            yield If(filled("r is None", r=Name(self.variable)), (let(self.out, NONE),), tuple(made))
+        else:
+            yield from made
 
-    def _made(self, may_be_scalar: bool) -> Iterator[str]:
-        r, out = self.variable, self.out
-        type_ = self.type or f"T if {r}.dtype is T.dtype else T.of_array({r})"
+    def _made(self, may_be_scalar: bool) -> Iterator[Statement]:
+        r, out = Name(self.variable), self.out
+        type_ = self.type or filled("T if r.dtype is T.dtype else T.of_array(r)", r=r)
         match self.kind:
             case ResultKind.VIEW:
-                yield f"{out} = as_view(self, {r}, {type_})"
+                yield let(out, call("as_view", Name("self"), r, type_))
                 return
             case ResultKind.VIEWS:
-                yield f"{out} = tuple([as_view(self, _one, T, True) for _one in {r}])"
+                yield let(out, filled("tuple([as_view(self, _one, T, True) for _one in r])", r=r))
                 return
             case ResultKind.LIST:
-                yield f"{out} = tuple([T.of_array(_one).wrap(_one) for _one in {r}])"
+                yield let(out, filled("tuple([T.of_array(_one).wrap(_one) for _one in r])", r=r))
                 return
         if may_be_scalar:
-            yield f"if {r}.__class__ is not _array:"
-            yield f"    {r} = _asarray({r})"
+            yield If(filled("r.__class__ is not _array", r=r), (let(self.variable, call("_asarray", r)),))
         if self.relaid is not None:
-            yield f"if {self.relaid.condition}:"
-            yield f"    {r} = {self.relaid.call}"
-        yield f"{out} = _new(Tensor)"
-        yield f"{out}._array = {r}"
-        yield f"{out}._type = {type_}"
-        yield f"{out}._storage = {out}._base = {out}._meta = {out}._edge = None"
-        yield f"{out}._requires_grad = False"
+            yield If(self.relaid.condition, (let(self.variable, self.relaid.call),))
+        yield let(out, call("_new", Name("Tensor")))
+        yield set_slot(out, "_array", r)
+        yield set_slot(out, "_type", type_)
+        yield Assign(tuple([dotted(f"{out}.{slot}") for slot in _EMPTY]), NONE)
+        yield set_slot(out, "_requires_grad", FALSE)
 
-    def attached(self, number: int) -> Iterator[str]:
+    def attached(self, number: int) -> Iterator[Statement]:
         """The statements that give the Tensor its gradient edge, as the Node's result of this number."""
-        pad = "    " if self.optional else ""
+        made = attached(self.out, Constant(number))
         if self.optional:
-            yield f"if {self.out} is not None:"
-        yield f"{pad}{self.out}._edge = (node, {number})"
-        yield f"{pad}{self.out}._requires_grad = True"
+            yield If(filled("out is not None", out=Name(self.out)), tuple(made))
+        else:
+            yield from made
 
-    def of_each(self, attribute: str) -> str:
+    def of_each(self, attribute: str) -> Expr:
         """The expression of an attribute of the Tensor, None where that is."""
-        return f"{'None if ' + self.out + ' is None else ' if self.optional else ''}{self.out}.{attribute}"
+        value = dotted(f"{self.out}.{attribute}")
+        return (
+            filled("None if out is None else value", out=Name(self.out), value=value)
+            if self.optional
+            else value
+        )
+
+
+def attached(out: str, number: Expr) -> Iterator[Statement]:
+    """The statements that give a Tensor its gradient edge, as the Node's result of a number."""
+    yield set_slot(out, "_edge", tuple_of([Name("node"), number]))
+    yield set_slot(out, "_requires_grad", TRUE)

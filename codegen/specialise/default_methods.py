@@ -9,17 +9,33 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from ...ir.expressions import Attribute, Call, Constant, Expr, Name, Subscript, dotted, replaced
-from ...ir.writer import write
+from ...ir.expressions import (
+    Attribute,
+    Call,
+    Conditional,
+    Constant,
+    Dictionary,
+    Expr,
+    Keyword,
+    Lambda,
+    Name,
+    Parameter,
+    Subscript,
+    constant,
+    dotted,
+    replaced,
+)
+from ...ir.reader import filled, read_expression
+from ...ir.statements import FALSE, NONE, TRUE, call, names, tuple_of
 from ..check.names import TENSOR_BUILTINS
 from ..derive.derived import Derived
 from ..model.annotations import default, parameter_name, return_annotation
-from ..model.derived import Saved, Variant
+from ..model.derived import NodeSpec, Saved, Variant
 from ..model.metadata import SLOTS
 from ..model.methods import CallMethod
 from ..model.names import EXPLICIT, FILLS_OUT, IMPLICIT, WARNS_OF_SIZE
 from ..model.operators import Kernel, Operator
-from ..model.records import Input, kept_metadata, next_edges
+from ..model.records import Input, all_of, any_of, kept_metadata, next_edges
 from ..model.schema import Argument
 from ..read.functions import ABSOLUTE, module_path
 from .headers import Parameters, parameters, plain_arguments
@@ -49,7 +65,7 @@ class VariantWriter:
             case "functional" | "view" if EXPLICIT in variant.operator.kernels:
                 yield self._explicit(variant)
 
-    def _method(self, variant: Variant, call: str, extra: Parameters = ()) -> CallMethod:
+    def _method(self, variant: Variant, call: Expr, extra: Parameters = ()) -> CallMethod:
         operator = variant.operator
         return CallMethod(
             name=variant.name.method,
@@ -61,76 +77,72 @@ class VariantWriter:
 
     def _inplace(self, variant: Variant) -> CallMethod:
         base = self.by_name[str(variant.base)]
-        names = [parameter_name(a.name) for a in variant.operator.schema.arguments]
+        first, *rest = names(parameter_name(a.name) for a in variant.operator.schema.arguments)
         if base.out == "computed":
-            names = ["self.dtype if dtype is None else dtype" if n == "dtype" else n for n in names]
-        rest = ", ".join(names[1:]) + ("," if len(names) == 2 else "")
+            rest = [filled("self.dtype if dtype is None else dtype") if n == _DTYPE else n for n in rest]
         node = self.derived.nodes.get(str(base.name))
         # What a composite is made of may save anything.
-        saves_self = base.is_composite or (
-            node is not None and any(s.source == names[0] and s.what == "tensor" for s in node.saved)
-        )
-        functional = f'operator("{base.name}").proceed'
+        saves_self = base.is_composite or (node is not None and _saves(node, first))
+        functional: Expr = _functional(base)
         own = self.derived.nodes.get(str(variant.name))
         direct = _needs_no_promotion(base)
         if direct is not None:
-            functional = f"T.{base.name.method} if {direct} else {functional}"
+            functional = Conditional(direct, dotted(f"T.{base.name.method}"), functional)
         if own is not None:
             functional = self._recorded(variant.operator, functional)
-            saves_self = any(s.source == names[0] and s.what == "tensor" for s in own.saved)
-        given = f'"{variant.name.called}", {names[0]}, {functional}, ({rest}), {saves_self}'
-        constant = ", constant=True" if own is None and base.result_kind in ("bool", "int64") else ""
-        call = f"run_inplace({given}{_exact_in_place(base)}{_overlap(variant.operator)}{constant})"
-        return self._method(variant, call)
+            saves_self = _saves(own, first)
+        constant = own is None and base.result_kind in ("bool", "int64")
+        given = (Constant(variant.name.called), first, functional, tuple_of(rest), Constant(saves_self))
+        keywords = (*_exact_in_place(base), *_overlap(variant.operator))
+        keywords += (Keyword("constant", TRUE),) if constant else ()
+        return self._method(variant, Call(Name("run_inplace"), given, keywords))
 
-    def _recorded(self, operator: Operator, functional: str) -> str:
+    def _recorded(self, operator: Operator, functional: Expr) -> Expr:
         """The functional operator, recorded if need be as the in-place one's Node: that has a derivative."""
-        names = ", ".join(parameter_name(a.name) for a in operator.schema.arguments)
-        written = f"({functional})({names}).to(T.scalar_type)"
-        recorded = f"lambda {names}: record_composite(lambda: {written}, {self._recorder(operator)})"
+        arguments = [parameter_name(a.name) for a in operator.schema.arguments]
+        written = filled("f.to(T.scalar_type)", f=Call(functional, names(arguments)))
+        composite = self._composite(operator, written)
+        recorded = Lambda(tuple([Parameter(name) for name in arguments]), composite)
         tensors = [a for a in operator.schema.arguments if a.is_tensor_like]
         if any(str(a.type) != "Tensor" for a in tensors):
             return recorded
-        wanted = " or ".join(f"{parameter_name(a.name)}._requires_grad" for a in tensors)
-        return f"({recorded}) if {wanted} else {functional}"
+        wanted = any_of([dotted(f"{parameter_name(a.name)}._requires_grad") for a in tensors])
+        return Conditional(wanted, recorded, functional)
 
     def _out(self, variant: Variant) -> CallMethod:
         base = self.by_name[str(variant.base)]
         many = len(base.schema.returns) > 1
-        given = self._given(variant, base)
-        exact = {"exact": ", exact=True", "truth": ", truth=True"}.get(base.out, "")
-        arguments = ", ".join(given) + ("," if len(given) == 1 else "")
+        exact = [Keyword(base.out, TRUE)] if base.out in ("exact", "truth") else []
+        arguments = tuple_of(self._given(variant, base))
+        called, overlap = Constant(variant.name.called), _overlap(variant.operator)
         if variant.operator.schema.writes_list:
-            call = f'"{variant.name.called}", operator("{base.name}"), ({arguments}), out{exact}'
-            call = f"{write(self._function('shape.write_list'))}({call}{_overlap(variant.operator)})"
+            listed = (called, _operator(base), arguments, Name("out"))
+            call = Call(self._function("shape.write_list"), listed, (*exact, *overlap))
             return self._method(variant, call, (("out", "Sequence[Tensor]"),))
-        outs = "tuple(out)" if many else "(out,)"
-        functional = f'operator("{base.name}").proceed'
+        outs = filled("tuple(out)" if many else "(out,)")
+        functional: Expr = _functional(base)
         if FILLS_OUT in base.tags:
-            functional = f"in_shape_of(out, {functional})"
-        call = f'run_out("{variant.name.called}", {functional}, ({arguments}), {outs}'
-        call += exact + _overlap(variant.operator) + _warns(base) + ")"
-        call += "" if many else "[0]"
+            functional = Call(Name("in_shape_of"), (Name("out"), functional))
+        given = (called, functional, arguments, outs)
+        written: Expr = Call(Name("run_out"), given, (*exact, *overlap, *_warns(base)))
+        written = written if many else Subscript(written, Constant(0))
         structure = self.structures.get(str(variant.name))
-        call = call if structure is None else f"{structure}({call})"
-        return self._method(variant, call, (("out", "Sequence[Tensor]" if many else "Tensor"),))
+        written = written if structure is None else Call(dotted(structure), (written,))
+        return self._method(variant, written, (("out", "Sequence[Tensor]" if many else "Tensor"),))
 
     @staticmethod
-    def _given(variant: Variant, base: Operator) -> list[str]:
+    def _given(variant: Variant, base: Operator) -> list[Expr]:
         """What the functional operator gets of the arguments of the one with ``out``."""
-        given: list[str] = []
+        given: list[Expr] = []
         kept = {a.name for a in plain_arguments(variant.operator)}
         for a in base.schema.arguments:
             if a.name in kept:
-                given.append(parameter_name(a.name))
+                given.append(Name(parameter_name(a.name)))
             else:
-                given.append(
-                    {"ScalarType?": "out.dtype", "Device?": "out.device"}.get(
-                        str(a.type), default(a) or "None"
-                    )
-                )
+                own = {"ScalarType?": "out.dtype", "Device?": "out.device"}.get(str(a.type))
+                given.append(read_expression(own or default(a) or "None"))
         if base.out == "computed":
-            given = ["out.dtype if dtype is None else dtype" if n == "dtype" else n for n in given]
+            given = [filled("out.dtype if dtype is None else dtype") if n == _DTYPE else n for n in given]
         return given
 
     def _implicit(self, variant: Variant) -> CallMethod:
@@ -138,7 +150,7 @@ class VariantWriter:
         operator = variant.operator
         call = self._call(operator, operator.kernels[IMPLICIT])
         structure = self.structures.get(str(operator.name))
-        method = self._method(variant, call if structure is None else f"{structure}({call})")
+        method = self._method(variant, call if structure is None else Call(dotted(structure), (call,)))
         return replace(method, widened=self._widened(operator, operator.kernels[IMPLICIT]))
 
     def _explicit(self, variant: Variant) -> CallMethod:
@@ -149,32 +161,33 @@ class VariantWriter:
         method = replace(self._method(variant, call), widened=widened)
         if str(operator.name) in self.derived.missing:
             inputs = next_edges([Input.of(a) for a in operator.schema.arguments if a.is_tensor_like])
-            call = f'run_not_implemented("{operator.name}", lambda: {call}, lambda: {inputs})'
-            return replace(method, call=call)
+            given = (Constant(str(operator.name)), Lambda((), call), Lambda((), inputs))
+            return replace(method, call=Call(Name("run_not_implemented"), given))
         node = self.derived.nodes.get(str(operator.name))
-        call = f"record_composite(lambda: {call}, {self._recorder(operator)})"
+        call = self._composite(operator, call)
         return replace(method, call=call, refused=() if node is None else refused(node))
 
-    def _call(self, operator: Operator, kernel: Kernel) -> str:
+    def _call(self, operator: Operator, kernel: Kernel) -> Expr:
         arguments = operator.schema.arguments
         if kernel.function is not None:
-            given = tuple([Name(parameter_name(a.name)) for a in arguments])
-            return write(Call(self._function(kernel.function), given))
-        names: dict[str, Expr] = {a.name: Name(parameter_name(a.name)) for a in arguments}
-        for n in kernel.formula.names() - set(names):
+            given = names(parameter_name(a.name) for a in arguments)
+            return Call(self._function(kernel.function), given)
+        values: dict[str, Expr] = {a.name: Name(parameter_name(a.name)) for a in arguments}
+        for n in kernel.formula.names() - set(values):
             if n in kernel.calls:
-                names[n] = self._function(kernel.calls[n])
+                values[n] = self._function(kernel.calls[n])
             elif n not in TENSOR_BUILTINS and n in self.functions:
-                names[n] = dotted(self.functions[n])
-        return write(replaced(kernel.formula.tree, names))
+                values[n] = dotted(self.functions[n])
+        return replaced(kernel.formula.tree, values)
 
-    def _widened(self, operator: Operator, kernel: Kernel) -> str:
-        """The arguments of a composite that reduced types widen; empty where its parts round."""
+    def _widened(self, operator: Operator, kernel: Kernel) -> Call | None:
+        """What gives the arguments of a composite that reduced types widen; None where its parts round."""
         if not operator.opmath:
-            return ""
-        names = [parameter_name(a.name) for a in operator.schema.arguments]
-        first = ", first=True" if operator.rounds_to_first else ""
-        return f"({', '.join(names)},){first}{', one_step=True' if self._is_one_step(kernel) else ''}"
+            return None
+        given = tuple_of(names(parameter_name(a.name) for a in operator.schema.arguments))
+        keywords = [Keyword("first", TRUE)] if operator.rounds_to_first else []
+        keywords += [Keyword("one_step", TRUE)] if self._is_one_step(kernel) else []
+        return Call(Name("widened_call"), (Name("T"), given), tuple(keywords))
 
     def _is_one_step(self, kernel: Kernel) -> bool:
         """Whether all that is computed is one operator's, which rounds once by itself."""
@@ -195,62 +208,88 @@ class VariantWriter:
         self.modules[short] = module_path("tengen.composite", module)
         return Attribute(Name(short), name)
 
-    def _recorder(self, operator: Operator) -> str:
+    def _composite(self, operator: Operator, call: Expr) -> Expr:
+        """What runs an explicit composite, and records it as one Node where it has one."""
+        return Call(Name("record_composite"), (Lambda((), call), *self._recorder(operator)))
+
+    def _recorder(self, operator: Operator) -> tuple[Expr, ...]:
         """What records an explicit composite as one Node, or None."""
         node = self.derived.nodes.get(str(operator.name))
         if node is None:
-            return "None"
-        inputs = ", ".join(parameter_name(a.name) for a in node.inputs)
+            return (NONE,)
+        inputs = tuple_of(names(parameter_name(a.name) for a in node.inputs))
         arguments = {a.name: a for a in operator.schema.arguments}
-        saved = ", ".join(f'"{s.slot}": {_kept(s, arguments)}' for s in node.saved)
-        return f"{node.module}.{node.name}, ({inputs},), {{{saved}}}, {node.outputs}"
+        slots = tuple([Constant(s.slot) for s in node.saved])
+        saved = Dictionary(slots, tuple([_kept(s, arguments) for s in node.saved]))
+        return dotted(f"{node.module}.{node.name}"), inputs, saved, constant(tuple(node.outputs))
 
 
-def _kept(saved: Saved, arguments: Mapping[str, Argument]) -> str:
+_DTYPE = Name("dtype")
+
+
+def _operator(operator: Operator) -> Call:
+    """What finds an operator by its name."""
+    return call("operator", Constant(str(operator.name)))
+
+
+def _functional(operator: Operator) -> Expr:
+    """What runs an operator as a whole."""
+    return Attribute(_operator(operator), "proceed")
+
+
+def _saves(node: NodeSpec, argument: Expr) -> bool:
+    """Whether a Node saves an argument's data."""
+    return any(Name(s.source) == argument and s.what == "tensor" for s in node.saved)
+
+
+def _kept(saved: Saved, arguments: Mapping[str, Argument]) -> Expr:
     """How a value is kept, and the value itself, or a result's number."""
     if saved.what == "result":
-        return f'("result", {saved.index})'
+        return constant(("result", saved.index))
     name = parameter_name(saved.source)
     if saved.what in SLOTS:
-        return f'("value", {kept_metadata(saved.what, name, Input.of(arguments[saved.source]).kind)})'
-    return f'("{saved.what}", {name})'
+        kept = kept_metadata(saved.what, name, Input.of(arguments[saved.source]).kind)
+        return tuple_of([Constant("value"), kept])
+    return tuple_of([Constant(saved.what), Name(name)])
 
 
-def _needs_no_promotion(operator: Operator) -> str | None:
+def _needs_no_promotion(operator: Operator) -> Expr | None:
     """The test that the other operands of a pointwise operator are of the first one's Type."""
     if "pointwise" not in operator.tags or not operator.promote or operator.promote == "int_to_float":
         return None
     tests = []
     for a in operator.schema.arguments[1:]:
-        name = parameter_name(a.name)
+        x = Name(parameter_name(a.name))
         match str(a.type):
             case "Tensor":
-                tests.append(f"{name}._type is T")
+                tests.append(filled("x._type is T", x=x))
             case "Scalar" if a.name in operator.promoted:
-                tests.append(f"{name}.__class__ in T.weak")
+                tests.append(filled("x.__class__ in T.weak", x=x))
             case _ if a.name in operator.promoted:
                 return None
-    return " and ".join(tests) or None
+    return all_of(tests) if tests else None
 
 
-def _warns(base: Operator) -> str:
+def _warns(base: Operator) -> tuple[Keyword, ...]:
     """What says whether there is a warning where an output of another size is resized."""
-    return ", warns=False" if base.factory and WARNS_OF_SIZE not in base.tags else ""
+    quiet = base.factory and WARNS_OF_SIZE not in base.tags
+    return (Keyword("warns", FALSE),) if quiet else ()
 
 
-def _exact_in_place(base: Operator) -> str:
+def _exact_in_place(base: Operator) -> tuple[Keyword, ...]:
     """What says that a result must have the dtype of the tensor that it is written into.
 
     Elsewhere the kind of promotion, with that tensor, gives a dtype that goes into it, or is an error.
     """
     exact = base.out == "computed" or base.promote == "complex_to_float"
-    return ", exact=True" if exact else ""
+    return (Keyword("exact", TRUE),) if exact else ()
 
 
-def _overlap(operator: Operator) -> str:
+def _overlap(operator: Operator) -> tuple[Keyword, ...]:
     """What arguments may share with what is written, by number."""
     words = operator.overlap
     rules = {i: words[a.name] for i, a in enumerate(operator.schema.arguments) if a.name in words}
     if "out" in words:
         rules[-1] = words["out"]
-    return f", overlap={rules}".replace("'", '"') if rules else ""
+    keys, values = map(constant, rules), map(constant, rules.values())
+    return (Keyword("overlap", Dictionary(tuple(keys), tuple(values))),) if rules else ()

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from ...ir.expressions import Call, Conditional, Constant, Expr, Keyword, Lambda, Name, Parameter, dotted
+from ...ir.reader import filled
+from ...ir.statements import NONE, names, tuple_of
 from ..model.methods import CallMethod, KernelMethod
 from ..model.results import Cast, Result, ResultKind
 from .hoist import ClassNode
@@ -22,20 +25,17 @@ _STORE = {
 
 def generic(method: KernelMethod) -> CallMethod:
     """The same method as one call."""
-    compute = f"({method.call}) if {method.small} else {method.blocked}" if method.blocked else method.call
-    values = ", ".join(f"{name}={value}" for name, value in method.locals)
-    function = f"lambda{' ' + values if values else ''}: {compute}"
-    given = ["T", f'"{method.name}"', _arguments(method), function, *_finish(method)]
-    call = f"{_runner(method)}({', '.join(given)})"
-    named = bool(method.structure) and len(method.results) > 1
-    call = f"{method.structure}({call})" if named else call
+    compute = method.call
+    if method.blocked is not None:
+        compute = Conditional(method.small, method.call, method.blocked)
+    function = Lambda(tuple([Parameter(name, value) for name, value in method.locals]), compute)
+    # All arguments, with which the method of a twin may be called; else those that errors tell of.
+    arguments = method.arguments or tuple_of(names(method.tensors))
+    given = (Name("T"), Constant(method.name), arguments, function)
+    call = Call(Name(_runner(method)), given, tuple(_finish(method)))
+    if method.structure and len(method.results) > 1:
+        call = Call(dotted(method.structure), (call,))
     return CallMethod(method.name, method.operator, method.parameters, method.returns, call)
-
-
-def _arguments(method: KernelMethod) -> str:
-    """All arguments, with which the method of a twin may be called; else those that errors tell of."""
-    tensors = method.tensors.removeprefix(", ")
-    return method.arguments or (f"({tensors},)" if tensors else "()")
 
 
 def _runner(method: KernelMethod) -> str:
@@ -49,31 +49,33 @@ def _runner(method: KernelMethod) -> str:
         case _ if method.shares:
             return "run_shared"
         case _ if len(method.results) > 1:
-            assert method.arguments, method
+            assert method.arguments is not None, method
             return "run_kernels"
-    return "run_kernel" if method.arguments else "run_factory"
+    return "run_factory" if method.arguments is None else "run_kernel"
 
 
-def _finish(method: KernelMethod) -> Iterator[str]:
+def _finish(method: KernelMethod) -> Iterator[Keyword]:
     """What becomes of the arrays, where it is not the plain thing."""
     first = method.results[0]
-    if first.type and first.kind is not ResultKind.VIEWS:
-        yield f"kind={first.type}"
+    if first.type is not None and first.kind is not ResultKind.VIEWS:
+        yield Keyword("kind", first.type)
     if first.cast is not None:
-        yield f"store={_STORE[first.cast]}"
+        yield Keyword("store", filled(_STORE[first.cast]))
     layouts = [_layout(r) for r in method.results]
-    if any(layout != "None" for layout in layouts):
-        yield f"layout={layouts[0]}" if len(layouts) == 1 else f"layouts=({', '.join(layouts)})"
+    if any(layout != NONE for layout in layouts):
+        one = len(layouts) == 1
+        yield Keyword("layout", layouts[0]) if one else Keyword("layouts", tuple_of(layouts))
     if method.may_be_scalars and first.kind is ResultKind.TENSOR:
-        yield "as_array=_asarray"
+        yield Keyword("as_array", Name("_asarray"))
 
 
-def _layout(result: Result) -> str:
+def _layout(result: Result) -> Expr:
     """The function that gives a result its layout."""
     if result.relaid is None:
-        return "None"
+        return NONE
     r = result.variable
-    return f"lambda {r}: ({result.relaid.call}) if {result.relaid.condition} else {r}"
+    laid = Conditional(result.relaid.condition, result.relaid.call, Name(r))
+    return Lambda((Parameter(r),), laid)
 
 
 def make_cold_generic(top: ClassNode, hot: Collection[str]) -> None:

@@ -11,14 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from ...ir.expressions import Attribute, Call, Conditional, Constant, Expr, Keyword, Name, dotted
-from ...ir.writer import write
+from ...ir.expressions import Attribute, Call, Conditional, Constant, Expr, Keyword, Logical, Name, dotted
+from ...ir.reader import filled
 from ..derive.ufuncs import Ufuncs
 from ..model.annotations import parameter_name
 from ..model.derived import Variant
 from ..model.methods import StoreMethod, WriteMethod
 from ..model.operators import Formula, Operator, Primitive, ScalarType
+from ..model.records import all_of
 from .headers import parameters
+from .recording import super_call
 from .type_methods import FLAT, Specialiser
 
 
@@ -49,7 +51,7 @@ class InplaceWriter:
             return None
         if (kernel.function is not None and "pointwise" not in base.tags) or "none" in base.overlap.values():
             return None
-        condition = _condition(variant.operator)
+        condition = _conditions(variant.operator)
         if condition is None:
             return None
         same = kernel.function is None and base.result_kind == "same"
@@ -61,18 +63,17 @@ class InplaceWriter:
         if form is not None:
             out = Constant(...) if written is None else dotted("self._array")
             call = form.otherwise(form.plain(out), call)
-        names = ", ".join(parameter_name(a.name) for a in variant.operator.schema.arguments)
         made = StoreMethod if written is None else WriteMethod
         return made(
             name=variant.name.method,
             operator=str(variant.name),
             parameters=parameters(variant.operator),
             returns="Tensor",
-            call=write(call),
-            locals=tuple([(name, write(value)) for name, value in locals_]),
-            condition=condition,
+            call=call,
+            locals=tuple(locals_),
+            condition=all_of(condition) if condition else None,
             sharing=tuple(_sharing(variant.operator)),
-            general=f"super().{variant.name.method}({names})",
+            general=super_call(variant.name.method, variant.operator),
         )
 
 
@@ -88,33 +89,32 @@ def written_into_self(expr: Expr, ufuncs: Ufuncs) -> Expr | None:
     return Call(Attribute(Name("xp"), primitive.name), operands, (Keyword("out", Name("self")),))
 
 
-def _sharing(operator: Operator) -> Iterator[tuple[str, str]]:
+def _sharing(operator: Operator) -> Iterator[tuple[str, Expr]]:
     """The operands that may not share a part of the memory written, with the test that they share it."""
     for a in operator.schema.arguments[1:]:
         if a.is_tensor and a.name not in operator.overlap:
             name = parameter_name(a.name)
-            there = f"{name} is not None and " if a.type.is_optional else ""
-            test = f"{name}._storage is storage_ and {name} is not self"
-            near = f"T.backend.lib.may_share_memory(self._array, {name}._array)"
-            yield name, f"{there}{test} and {near}"
+            there = "x is not None and " if a.type.is_optional else ""
+            near = "T.backend.lib.may_share_memory(self._array, x._array)"
+            yield name, filled(f"{there}x._storage is storage_ and x is not self and {near}", x=Name(name))
 
 
-def _condition(operator: Operator) -> str | None:
-    """The test that no argument needs a conversion or a gradient; None where that is more than a test."""
-    tests: list[str] = []
+def _conditions(operator: Operator) -> list[Expr] | None:
+    """The tests that no argument needs a conversion or a gradient; None where that is more than tests."""
+    tests: list[Expr] = []
     for a in operator.schema.arguments[1:]:
         name = parameter_name(a.name)
         agree = a.name in operator.promoted or a.name in operator.same_dtype
-        test = None
         match str(a.type):
             case "Tensor" | "Tensor?":
-                same = f"{name}._type is T and " if agree else ""
-                test = f"{same}not ({name}._requires_grad and grad_mode.enabled)"
+                same = "x._type is T and " if agree else ""
+                test = f"{same}not (x._requires_grad and grad_mode.enabled)"
             case "Scalar" | "Scalar?" if agree:
-                test = f"{name}.__class__ in T.weak"
+                test = "x.__class__ in T.weak"
             case "Scalar" | "Scalar?" | "int" | "float" | "bool" | "int?" | "float?" | "str" | "str?":
                 continue
             case _:
                 return None
-        tests.append(f"({name} is None or {test})" if a.type.is_optional else test)
-    return " and ".join(tests)
+        found = filled(f"x is None or {test}" if a.type.is_optional else test, x=Name(name))
+        tests += found.operands if isinstance(found, Logical) and found.symbol == "and" else [found]
+    return tests

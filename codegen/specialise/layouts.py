@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...ir.expressions import Conditional, Expr, Name, Operation
+from ...ir.reader import filled
+from ...ir.statements import call
 from ..model.annotations import parameter_name
 from ..model.operators import Kernel, Operator, ResultLayout
+from ..model.records import all_of
 from ..model.results import Relaid
 
 
@@ -35,15 +39,17 @@ def relaid(operator: Operator, kernel: Kernel, number: int, variable: str, array
         return None
     optional = {a.name for a in operator.schema.arguments if a.type.is_optional_tensor}
     operands = [(parameter_name(n), n in optional) for n in layout.arguments]
-    given = ", ".join(f"None if {n} is None else {n}._array" if o else f"{n}._array" for n, o in operands)
-    call = f"{layout.kind}(T.backend.lib, {', '.join(filter(None, (variable, given)))})"
+    r, library = Name(variable), filled("T.backend.lib")
+    given = [filled("None if x is None else x._array" if o else "x._array", x=Name(n)) for n, o in operands]
+    made: Expr = call(layout.kind, library, r, *given)
     if layout.flag is not None:
-        call = f"{call} if {parameter_name(layout.flag)} else contiguous(T.backend.lib, {variable})"
+        made = Conditional(Name(parameter_name(layout.flag)), made, call("contiguous", library, r))
     if not arrays or layout.kind == "column_major":
-        return Relaid(f"{variable}.ndim{'' if layout.kind == 'strided_as' else ' > 1'}", call)
-    here = f"{variable}.flags.c_contiguous"
+        several = filled("r.ndim" if layout.kind == "strided_as" else "r.ndim > 1", r=r)
+        return Relaid(several, made)
+    here = filled("r.flags.c_contiguous", r=r)
     if layout.kind == "contiguous":
-        return Relaid(f"not {here}", f"{variable}.copy()")
+        return Relaid(Operation("not x", (here,)), filled("r.copy()", r=r))
     if operator.layout:
         tests = [*_contiguous(operands), here]
     elif kernel.function is None and not kernel.calls and len(operands) == 1:
@@ -52,11 +58,9 @@ def relaid(operator: Operator, kernel: Kernel, number: int, variable: str, array
         # NumPy's results are in the order of the operands where these agree, and in C's order where they do
         # not. PyTorch's are in the order of the first operand that has one, which is C's if it is contiguous.
         tests = _contiguous(operands[:-1] or operands if kernel.function is None else operands)
-    return Relaid(f"not {tests[0]}" if len(tests) == 1 else f"not ({' and '.join(tests)})", call)
+    return Relaid(Operation("not x", (all_of(tests),)), made)
 
 
-def _contiguous(operands: Sequence[tuple[str, bool]]) -> list[str]:
-    return [
-        f"({n} is None or {n}._array.flags.c_contiguous)" if o else f"{n}._array.flags.c_contiguous"
-        for n, o in operands
-    ]
+def _contiguous(operands: Sequence[tuple[str, bool]]) -> list[Expr]:
+    test = "x._array.flags.c_contiguous"
+    return [filled(f"x is None or {test}" if o else test, x=Name(n)) for n, o in operands]

@@ -10,7 +10,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from ...ir.expressions import Assigned, Attribute, Call, Constant, Expr, Name, Operation, dotted, replaced
+from ...ir.expressions import (
+    Assigned,
+    Attribute,
+    Call,
+    Constant,
+    Expr,
+    Logical,
+    Name,
+    Operation,
+    dotted,
+    replaced,
+)
 from ...ir.reader import read_expression
 from ..model.methods import CallMethod, KernelMethod, Method, StoreMethod, WriteMethod
 from ..model.nodes import Assign, Branch, NodeClass, Unpacked
@@ -19,11 +30,10 @@ from ..model.results import Relaid, Result, ResultKind
 from .binding import Attempt, Binding
 from .program_code import OUT, Code, Unwritable
 
-_OWN_TYPE = "T if {0}.dtype is T.dtype else T.of_array({0})"
 #: A name that is part of no dotted one.
 _ALONE = re.compile(r"\b(?<![.:@])\w+\b(?![.:@])")
 #: A zero of the dtype of a Tensor of the Type, and the one that the Type keeps.
-_ZERO, _KEPT_ZERO = "xp.zeros((), self._array.dtype)", "T.numbers.zero"
+_ZERO, _KEPT_ZERO = read_expression("xp.zeros((), self._array.dtype)"), read_expression("T.numbers.zero")
 
 
 def programs(named: Iterable[tuple[str, str | None]]) -> dict[str, str]:
@@ -68,9 +78,8 @@ def _method_code(method: KernelMethod | StoreMethod) -> Code:
     """The code that begins by seeing that the tensors among the arguments have NumPy's arrays."""
     parameters = dict(method.parameters)
     tensors = [name for name, kind in parameters.items() if kind in ("Tensor", "Tensor | None")]
-    values = {name: read_expression(text) for name, text in method.locals}
     lists = [name for name, kind in parameters.items() if kind == "Sequence[Tensor]"]
-    code = Code(["T", *parameters], tensors, values=values, lists=lists)
+    code = Code(["T", *parameters], tensors, values=dict(method.locals), lists=lists)
     for name in lists:
         code.add("are_tensors", name)
     for name in tensors:
@@ -94,9 +103,9 @@ def _kernel_program(method: KernelMethod) -> str:
     code = _method_code(method)
     if "self" not in parameters and any(r.kind is not ResultKind.TENSOR for r in method.results):
         raise Unwritable
-    code.add("is_settled" if method.arguments else "is_type", "T")
+    code.add("is_type" if method.arguments is None else "is_settled", "T")
     for _, condition in method.refused:
-        code.test(read_expression(condition), OUT, holds=True)
+        code.test(condition, OUT, holds=True)
     for name in method.operands:
         code.add("is_small", name)
     if method.record is not None and method.record.undifferentiable is not None:
@@ -112,7 +121,7 @@ def _kernel_program(method: KernelMethod) -> str:
 def _add_result(code: Code, method: KernelMethod, parameters: Mapping[str, str]) -> None:
     """The call of the kernel, and the Tensor of what it gives, or a tuple of views."""
     result = method.results[0]
-    code.push(read_expression(method.call))
+    code.push(method.call)
     if method.may_be_scalars and result.is_one:
         code.add("as_array")
     if result.relaid is not None:
@@ -131,8 +140,8 @@ def _add_results(code: Code, method: KernelMethod, parameters: Mapping[str, str]
     if record is not None and record.undifferentiable is not None:
         raise Unwritable
     if method.structure:
-        code.push(read_expression(method.structure))
-    code.push(read_expression(method.call))
+        code.push(dotted(method.structure))
+    code.push(method.call)
     code.add("unpack", len(method.results))
     for result in method.results:
         if method.may_be_scalars:
@@ -173,29 +182,27 @@ def _add_relaid(code: Code, variable: str, relaid: Relaid) -> None:
     """Give the array on top another layout where it needs one."""
     end = code.label()
     _store(code, variable)
-    code.test(read_expression(relaid.condition), end)
-    code.push(read_expression(relaid.call))
+    code.test(relaid.condition, end)
+    code.push(relaid.call)
     _store(code, variable)
     code.place(end)
     code.add("local", variable)
 
 
 def _add_wrap(code: Code, result: Result) -> None:
-    by_dtype = result.type in ("", _OWN_TYPE.format(result.variable))
-    if result.kind is ResultKind.VIEWS:
-        code.add("wrap_views", "self")
-    elif result.kind is ResultKind.VIEW:
-        if not (by_dtype or result.type == "T"):
+    match result.kind, result.type:
+        case ResultKind.VIEWS, _:
+            code.add("wrap_views", "self")
+        case ResultKind.VIEW, None | Name("T"):
+            code.add("wrap_view", "self")
+        case ResultKind.TENSOR, Name("T"):
+            code.add("wrap")
+        case ResultKind.TENSOR, None:
+            code.add("wrap_by_dtype")
+        case ResultKind.TENSOR, Attribute(Name("T"), name):
+            code.add("wrap_as", name)
+        case _:
             raise Unwritable
-        code.add("wrap_view", "self")
-    elif result.type == "T":
-        code.add("wrap")
-    elif by_dtype:
-        code.add("wrap_by_dtype")
-    elif result.type.startswith("T.") and result.type[2:].isidentifier():
-        code.add("wrap_as", result.type[2:])
-    else:
-        raise Unwritable
 
 
 def _recipe(record: Record, results: str) -> Iterator[str]:
@@ -206,7 +213,7 @@ def _recipe(record: Record, results: str) -> Iterator[str]:
     """
     inputs = [f"*{i.name}" if i.kind is InputKind.LIST else i.name for i in record.inputs]
     lists = [i.name for i in record.inputs if i.kind is InputKind.LIST]
-    if lists and len(inputs) > 1 and any(group.condition for group in record.saves):
+    if lists and len(inputs) > 1 and any(group.condition is not None for group in record.saves):
         raise Unwritable
     if any(
         save.kept is Kept.VALUE and save.source in lists for group in record.saves for save in group.saves
@@ -223,7 +230,7 @@ def _recipe(record: Record, results: str) -> Iterator[str]:
 def _kept(groups: Iterable[SaveGroup]) -> Iterator[str]:
     """What a Node keeps: the edges for which it does, what it is, of which argument, the slot."""
     for group in groups:
-        if group.further:
+        if group.further is not None:
             raise Unwritable
         edges = sum(1 << number for number in group.edges)
         for save in group.saves:
@@ -251,11 +258,11 @@ def _write_program(method: StoreMethod) -> str:
     code = _method_code(method)
     code.add("is_type", "T")
     code.add("runs_itself", "T")
-    if method.condition:
-        code.test(read_expression(method.condition), "")
+    if method.condition is not None:
+        code.test(method.condition, "")
     code.add("may_write", "self")
     for name, condition in method.sharing:
-        there = code.label() if condition.startswith(f"{name} is not None and ") else ""
+        there = code.label() if _is_optional(name, condition) else ""
         if there:
             code.add("is_none", name, to=there, holds=True)
         code.add("is_apart", name)
@@ -263,24 +270,32 @@ def _write_program(method: StoreMethod) -> str:
             code.place(there)
     if isinstance(method, WriteMethod):
         code.add("begin_write", "self")
-        code.push(read_expression(method.call))
+        code.push(method.call)
         code.add("pop")
     else:
-        code.push(read_expression(_KEPT_ZERO if method.call == _ZERO else method.call))
+        code.push(_KEPT_ZERO if method.call == _ZERO else method.call)
         code.add("write", "self")
     code.add("end_write", "self")
     code.add("give")
     return code.text
 
 
+def _is_optional(name: str, condition: Expr) -> bool:
+    """Whether the test that an operand shares memory asks first whether it is there."""
+    match condition:
+        case Logical("and", (Operation("is not", (Name(tested), Constant(None))), *_)):
+            return tested == name
+    return False
+
+
 def _call_program(method: CallMethod) -> str:
     """Of what is one call, whose errors are the caller's."""
     code = Code(["T", *dict(method.parameters)])
     for _, condition in method.refused:
-        code.test(read_expression(condition), OUT, holds=True)
-    if method.widened:
-        code.test(read_expression("T.rounds"), OUT, holds=True)
-    code.invoke(read_expression(method.call))
+        code.test(condition, OUT, holds=True)
+    if method.widened is not None:
+        code.test(dotted("T.rounds"), OUT, holds=True)
+    code.invoke(method.call)
     code.add("give")
     return code.text
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ...ir.expressions import Constant, Expr, Name, Subscript, mapped
-from ...ir.reader import read_expression
-from ...ir.writer import write
+from ...ir.expressions import Call, Constant, Expr, Name, Subscript, constant, mapped
+from ...ir.reader import filled, read_expression
+from ...ir.statements import NONE, names, tuple_of
 from ..derive.derived import Derived
 from ..model.annotations import parameter_name
 from ..model.derived import NodeSpec, Saved, Variant
-from ..model.methods import FallbackMethod, Method, RecordMethod
+from ..model.methods import FallbackMethod, Method, RecordMethod, Refused
 from ..model.operators import Operator
 from ..model.records import Input, Kept, Record, Save, SaveGroup, Undifferentiable
 from ..model.results import Result
@@ -33,8 +33,7 @@ def recorder(
     node = derived.node(str(operator.name), backend)
     if node is None and str(operator.name) not in derived.missing:
         return None
-    names = ", ".join(parameter_name(a.name) for a in plain_arguments(operator))
-    call = f"super().{operator.name.method}({names})"
+    call = super_call(operator.name.method, operator)
     if node is None:
         inputs = tuple([Input.of(a) for a in operator.schema.arguments if a.is_tensor_like])
         return FallbackMethod(*header(operator, structures), call, inputs)
@@ -42,11 +41,17 @@ def recorder(
         *header(operator, structures),
         call=call,
         record=record_of(operator, node, (), array_form=False),
-        inputs=_tuple([parameter_name(a.name) for a in node.inputs]),
+        inputs=tuple_of(names([parameter_name(a.name) for a in node.inputs])),
         outputs=_outputs(operator, node),
         refused=refused(node),
         is_view=operator.schema.is_view,
     )
+
+
+def super_call(method: str, operator: Operator) -> Expr:
+    """The call of a method of the superclass with the arguments of an operator."""
+    given = names([parameter_name(a.name) for a in plain_arguments(operator)])
+    return Call(filled(f"super().{method}"), given)
 
 
 def record_of(operator: Operator, node: NodeSpec, results: tuple[Result, ...], array_form: bool) -> Record:
@@ -63,16 +68,12 @@ def record_of(operator: Operator, node: NodeSpec, results: tuple[Result, ...], a
     )
 
 
-def _outputs(operator: Operator, node: NodeSpec) -> str:
-    """The numbers of the differentiable results; None for all of a list, nothing for a single result."""
+def _outputs(operator: Operator, node: NodeSpec) -> Expr | None:
+    """The numbers of the differentiable results; NONE for all of a list, None for a single result."""
     returns = operator.schema.returns
     if len(returns) > 1:
-        return _tuple([str(n) for n in node.outputs])
-    return "None" if any(r.type.is_tensor_list for r in returns) else ""
-
-
-def _tuple(parts: Sequence[str]) -> str:
-    return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
+        return constant(tuple(node.outputs))
+    return NONE if any(r.type.is_tensor_list for r in returns) else None
 
 
 def _undifferentiable(operator: Operator, node: NodeSpec) -> Undifferentiable | None:
@@ -83,7 +84,7 @@ def _undifferentiable(operator: Operator, node: NodeSpec) -> Undifferentiable | 
     return Undifferentiable.NO_HISTORY if copies else Undifferentiable.ERROR
 
 
-def refused(node: NodeSpec) -> tuple[tuple[str, str], ...]:
+def refused(node: NodeSpec) -> tuple[Refused, ...]:
     """The arguments that may not require gradients, each with the test of whether it does."""
     return tuple((a.name, Input.of(a).requires_grad) for a in node.refused)
 
@@ -91,7 +92,7 @@ def refused(node: NodeSpec) -> tuple[tuple[str, str], ...]:
 def _saves(operator: Operator, node: NodeSpec, flat: bool) -> Iterable[SaveGroup]:
     """What fills a Node's saved slots, each only where a formula will ask."""
     lists = any(a.is_tensor_list for a in node.inputs)
-    groups: dict[tuple[tuple[int, ...], str], list[Save]] = {}
+    groups: dict[tuple[tuple[int, ...], Expr | None], list[Save]] = {}
     for saved in node.saved:
         asked = saved.needed_by if not lists and 0 < len(saved.needed_by) < len(node.inputs) else ()
         further = _with_mask(saved.condition, node.inputs)
@@ -115,13 +116,13 @@ def _save(operator: Operator, saved: Saved, flat: bool) -> Save:
     return Save(saved.slot, Kept.METADATA, source.name, source.kind, saved.what)
 
 
-def _with_mask(condition: str, inputs: Sequence[Argument]) -> str:
+def _with_mask(condition: str, inputs: Sequence[Argument]) -> Expr | None:
     """A condition of what is saved; in ``grad_input_mask`` it asks which inputs need their gradients."""
 
     def asked(expr: Expr) -> Expr:
         match expr:
             case Subscript(Name("grad_input_mask"), Constant(value=int(number))):
-                return read_expression(Input.of(inputs[number]).requires_grad)
+                return Input.of(inputs[number]).requires_grad
         return mapped(expr, asked)
 
-    return write(asked(read_expression(condition))) if condition else ""
+    return asked(read_expression(condition)) if condition else None

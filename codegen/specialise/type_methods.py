@@ -1,6 +1,6 @@
-"""Specialise: the text of each operator's method for each backend and scalar type.
+"""Specialise: each operator's method for each backend and scalar type.
 
-The texts depend on a scalar type only through its category and through whether the operator
+They depend on a scalar type only through its category and through whether the operator
 has it at all, so that is what they are made by; ``hoist`` then finds the siblings that agree.
 """
 
@@ -29,8 +29,8 @@ from ...ir.expressions import (
     replaced,
     rewritten,
 )
+from ...ir.statements import names, tuple_of
 from ...ir.types import OWN, WEAK, Types, ValueType
-from ...ir.writer import write
 from ..derive.derived import Derived
 from ..model.annotations import parameter_name
 from ..model.derived import NodeSpec, Variant
@@ -61,7 +61,12 @@ COLD = "cold"
 TAKES_REDUCED = "takes_reduced"
 #: The tag of operators of one tensor that keep zeros, and the capability of calling them on what is stored.
 ZERO_PRESERVING = "zero_preserving"
-_RESULT_TYPES = {"same": "T", "bool": "T.bool_type", "real": "T.real_type", "int64": "T.int64_type"}
+_RESULT_TYPES = {
+    "same": Name("T"),
+    "bool": dotted("T.bool_type"),
+    "real": dotted("T.real_type"),
+    "int64": dotted("T.int64_type"),
+}
 # Kinds of promotion that take a category of scalar types to others, which may have the operator.
 _PROMOTING = {
     ("int_to_float", "bool"),
@@ -236,29 +241,29 @@ class Specialiser:
             record = record_of(operator, node, results, node.name in self.array_nodes)
         return KernelMethod(
             *header(operator, self.structures),
-            call=write(arrays or call),
+            call=arrays or call,
             results=results,
             structure=self.structures.get(str(operator.name)) or "",
-            locals=tuple([(name, write(value)) for name, value in locals_]),
-            tensors="".join(f", {parameter_name(a.name)}" for a in operator.schema.arguments if a.is_tensor),
+            locals=tuple(locals_),
+            tensors=tuple([parameter_name(a.name) for a in operator.schema.arguments if a.is_tensor]),
             record=record,
             refused=() if node is None else refused(node),
             arguments=self._given(variant),
             operands=operands,
-            blocked="" if blocked is None else write(blocked),
+            blocked=blocked,
             may_be_scalars=may_be_scalars
             and "array_class" in self.backend.capabilities
             and self.is_strided(operator),
             shares=variant.kind == "view" and not self.backend.is_strided,
         )
 
-    def _given(self, variant: Variant) -> str:
+    def _given(self, variant: Variant) -> Expr | None:
         """All arguments as a tuple, where the method may be called again with them; else nothing."""
         if variant.operator.factory is not None:
-            return ""
+            return None
         if self.is_view(variant) and not self.backend.runs_generically:
-            return ""
-        return _tuple(variant.operator)
+            return None
+        return tuple_of(names([parameter_name(a.name) for a in plain_arguments(variant.operator)]))
 
     def computation(self, operator: Operator, kernel: Kernel) -> tuple[list[Named], Expr]:
         """What ``kernel`` computes in the place of the operator's own, and the local names it needs."""
@@ -416,11 +421,11 @@ class Specialiser:
                 name = Name(parameter_name(a.name))
                 there = Elements("tuple", (Attribute(name, "_array"),))
                 given.append(Starred(Conditional(_is_none(name), Elements("tuple", ()), there)))
-        type_ = _RESULT_TYPES.get(operator.result_kind, "T")
+        type_ = _RESULT_TYPES.get(operator.result_kind, Name("T"))
         return Call(
             self._function(function.qualified),
             tuple(given),
-            (Keyword("dtype", dotted(f"{type_}.dtype")),),
+            (Keyword("dtype", Attribute(type_, "dtype")),),
         )
 
     def _function(self, qualified: str) -> Expr:
@@ -440,7 +445,7 @@ class Specialiser:
         operator = variant.operator
         returns = operator.schema.returns
         # Of what kinds of arrays there are several the array tells the Type.
-        type_ = _RESULT_TYPES.get(operator.result_kind, "") if self.backend.is_strided else ""
+        type_ = _RESULT_TYPES.get(operator.result_kind) if self.backend.is_strided else None
         masked = any(a.name == "output_mask" for a in operator.schema.arguments)
         cast = _cast(operator) if hooked else None
         found: list[Result] = []
@@ -484,11 +489,6 @@ def _cast(operator: Operator) -> Cast | None:
         return None
     directed = any(a.type.is_optional_dtype for a in plain_arguments(operator))
     return Cast.UNDIRECTED if directed else Cast.IF_COMPUTED_IN
-
-
-def _tuple(operator: Operator) -> str:
-    """The arguments of a Type's method as a tuple."""
-    return "".join(["(", *(f"{parameter_name(a.name)}, " for a in plain_arguments(operator))]).rstrip() + ")"
 
 
 _NUMBERS = dotted("T.numbers")

@@ -157,7 +157,7 @@ class ScalarLowering:
             operands = [self.value(o) for o in operands]
             return self.run(routine.statements, dict(zip(routine.operands, operands, strict=True)))["result"]
         if name not in FUNCTIONS:
-            raise Unlowerable(f"{name} has no native routine for {self.width.scalar}")
+            raise Unlowerable(f"{name} has no routine for {self.width.scalar}")
         own: Callable[[Sequence[Operand]], Operand] | None = getattr(self, f"_{name}", None)
         return self._intrinsic(name, operands) if own is None else own(operands)
 

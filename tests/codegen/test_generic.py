@@ -10,19 +10,22 @@ from tengen.codegen.model.methods import CallMethod, KernelMethod
 from tengen.codegen.model.results import Cast, Relaid, Result, ResultKind
 from tengen.codegen.specialise.generic import generic, make_cold_generic
 from tengen.codegen.specialise.hoist import ClassNode
+from tengen.ir.expressions import Name
+from tengen.ir.reader import read_expression as read
+from tengen.ir.writer import write
 
-RESULT = Result("r", "out", "T")
+RESULT = Result("r", "out", Name("T"))
 FLAT = KernelMethod(
     "mul_Tensor",
     "mul.Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
     "Tensor",
-    "self._array * other._array",
+    read("self._array * other._array"),
     (RESULT,),
-    tensors=", self, other",
-    arguments="(self, other,)",
+    tensors=("self", "other"),
+    arguments=read("(self, other)"),
 )
-GIVEN = 'run_kernel(T, "mul_Tensor", (self, other,),'
+GIVEN = "run_kernel(T, 'mul_Tensor', (self, other),"
 START = f"{GIVEN} lambda: self._array * other._array"
 SECOND = replace(RESULT, variable="r1", optional=True)
 
@@ -31,35 +34,35 @@ SECOND = replace(RESULT, variable="r1", optional=True)
     ("change", "call"),
     [
         ({}, f"{START}, kind=T)"),
-        ({"results": (replace(RESULT, type=""),)}, f"{START})"),
+        ({"results": (replace(RESULT, type=None),)}, f"{START})"),
         ({"results": (replace(RESULT, cast=Cast.ALWAYS),)}, f"{START}, kind=T, store=T.store)"),
         (
-            {"results": (replace(RESULT, type="", cast=Cast.UNDIRECTED),)},
+            {"results": (replace(RESULT, type=None, cast=Cast.UNDIRECTED),)},
             f"{START}, store=T.store_computed if dtype is None else None)",
         ),
         (
-            {"results": (replace(RESULT, relaid=Relaid("r.ndim", "a(r) if flag else b(r)")),)},
+            {"results": (replace(RESULT, relaid=Relaid(read("r.ndim"), read("a(r) if flag else b(r)"))),)},
             f"{START}, kind=T, layout=lambda r: (a(r) if flag else b(r)) if r.ndim else r)",
         ),
         ({"may_be_scalars": True}, f"{START}, kind=T, as_array=_asarray)"),
         (
-            {"call": "a if b else c", "operands": ("self",), "blocked": "in_blocks()"},
+            {"call": read("a if b else c"), "operands": ("self",), "blocked": read("in_blocks()")},
             f"{GIVEN} lambda: (a if b else c) if self._array.size < LARGE else in_blocks(), kind=T)",
         ),
         (
-            {"call": "_self * _self", "locals": (("_self", "self._array"),)},
+            {"call": read("_self * _self"), "locals": (("_self", read("self._array")),)},
             f"{GIVEN} lambda _self=self._array: _self * _self, kind=T)",
         ),
         (
-            {"arguments": ""},
-            'run_factory(T, "mul_Tensor", (self, other,), lambda: self._array * other._array, kind=T)',
+            {"arguments": None},
+            'run_factory(T, "mul_Tensor", (self, other), lambda: self._array * other._array, kind=T)',
         ),
         (
-            {"arguments": "", "tensors": "", "call": "zeros()"},
+            {"arguments": None, "tensors": (), "call": read("zeros()")},
             'run_factory(T, "mul_Tensor", (), lambda: zeros(), kind=T)',
         ),
         (
-            {"arguments": "", "tensors": ", self", "results": (replace(RESULT, kind=ResultKind.VIEW),)},
+            {"arguments": None, "tensors": ("self",), "results": (replace(RESULT, kind=ResultKind.VIEW),)},
             'run_view(T, "mul_Tensor", (self,), lambda: self._array * other._array, kind=T)',
         ),
         (
@@ -73,7 +76,7 @@ SECOND = replace(RESULT, variable="r1", optional=True)
 )
 def test_calls(change: dict[str, object], call: str) -> None:
     made = generic(replace(FLAT, **change))  # type: ignore[arg-type]
-    assert made.call == call
+    assert write(made.call) == write(read(call))
     assert (made.name, made.operator, made.signature) == (FLAT.name, FLAT.operator, FLAT.signature)
 
 

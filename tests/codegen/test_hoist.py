@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from tengen.codegen.model.methods import AbsentMethod, CallMethod, KernelMethod, Method, Result
 from tengen.codegen.specialise.hoist import ClassNode, hoist, tree
+from tengen.ir.expressions import Name
+from tengen.ir.reader import read_expression
 
 
 def method(call: str) -> Method:
-    return CallMethod("exp", "exp", "self: Tensor", "Tensor", call)
+    return CallMethod("exp", "exp", (("self", "Tensor"),), "Tensor", read_expression(call))
 
 
 def hoisted(*calls: str | None) -> ClassNode:
@@ -40,7 +42,9 @@ def test_a_sister_without_the_method_does_not_inherit_it() -> None:
 
 def test_of_two_the_longer_moves_up() -> None:
     """A call is a line, and a kernel's method many: the class that has the call overrides."""
-    kernel = KernelMethod("exp", "exp", "self: Tensor", "Tensor", "k()", (Result("r", "out", "T"),), "out")
+    kernel = KernelMethod(
+        "exp", "exp", (("self", "Tensor"),), "Tensor", Name("k"), (Result("r", "out", Name("T")),), "out"
+    )
     promoting = method('operator("exp")(self)')
     leaves = {f"leaf{i}": {"exp": m} for i, m in enumerate((promoting, promoting, kernel, kernel))}
     mother = tree("root", {"floating": leaves}).children[0]

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import pytest
 
 from tengen.codegen.model.operators import Formula
+from tengen.ir import statements
 from tengen.ir.expressions import (
     BINARY,
     COMPARISONS,
@@ -251,3 +252,44 @@ def test_values(text: str) -> None:
 def test_what_is_no_value(text: str) -> None:
     with pytest.raises((ValueError, SyntaxError)):
         read_value(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a = b = c\nd.slot, e = f(c)\nd.count += 1",
+        "if a:\n    return b\nelif c:\n    g(c)\nelse:\n    raise h(c)",
+        "for i, o in enumerate(a):\n    o.b = i",
+        "try:\n    a = f(b)\nexcept Exception as error:\n    raise g(error) from None",
+        "try:\n    a = f(b)\nexcept Exception:\n    pass\nelse:\n    if a:\n        return a",
+    ],
+)
+def test_statements_are_written_as_python_writes_them(text: str) -> None:
+    def block(nodes: list[ast.stmt]) -> tuple[statements.Statement, ...]:
+        return tuple(map(statement, nodes))
+
+    def read(node: ast.AST) -> Expr:
+        return read_expression(ast.unparse(node))
+
+    def statement(node: ast.stmt) -> statements.Statement:
+        match node:
+            case ast.Assign(targets, value):
+                return statements.Assign(tuple(map(read, targets)), read(value))
+            case ast.AugAssign(target, _, value):
+                return statements.Update(read(target), "+", read(value))
+            case ast.Expr(value):
+                return statements.Do(read(value))
+            case ast.Return(ast.expr() as value):
+                return statements.Return(read(value))
+            case ast.Raise(ast.expr() as value, cause):
+                return statements.Raise(read(value), alone=cause is not None)
+            case ast.If(test, body, orelse):
+                return statements.If(read(test), block(body), block(orelse))
+            case ast.For(target, iterable, body):
+                return statements.For(read(target), read(iterable), block(body))
+            case ast.Try(body, [handler], orelse):
+                failed = () if isinstance(handler.body[0], ast.Pass) else block(handler.body)
+                return statements.Try(block(body), failed, block(orelse), handler.name or "")
+        raise AssertionError(node)
+
+    assert "\n".join(statements.lines(block(ast.parse(text).body))) == text

@@ -6,15 +6,28 @@ from dataclasses import replace
 
 import pytest
 
-from tengen.codegen.gen import templates_dir
-from tengen.codegen.model import methods
-from tengen.codegen.model.methods import FallbackMethod, KernelMethod, RecordMethod
-from tengen.codegen.model.records import Input, InputKind, Kept, Record, Save, SaveGroup, Undifferentiable
+from tengen.codegen.model.methods import KernelMethod, RecordMethod
+from tengen.codegen.model.records import (
+    Input,
+    InputKind,
+    Kept,
+    Record,
+    Save,
+    SaveGroup,
+    Undifferentiable,
+    any_requires,
+    next_edges,
+)
 from tengen.codegen.model.results import Cast, Relaid, Result, ResultKind
+from tengen.ir.expressions import Expr, Name
+from tengen.ir.reader import read_expression as read
+from tengen.ir.statements import lines
+from tengen.ir.writer import write
 
 X = Input("x", InputKind.TENSOR)
-ONE = Result("r", "out", "T")
-TWO = (Result("r0", "out0", "T"), Result("r1", "out1", "T.int64_type", optional=True))
+T = Name("T")
+ONE = Result("r", "out", T)
+TWO = (Result("r0", "out0", T), Result("r1", "out1", read("T.int64_type"), optional=True))
 
 
 def record(*results: Result, **more: object) -> Record:
@@ -26,17 +39,20 @@ def record(*results: Result, **more: object) -> Record:
     ("result", "first"),
     [
         (ONE, ["out = _new(Tensor)"]),
-        (Result("r", "out", "T", relaid=Relaid("r.ndim", "like(r)")), ["if r.ndim:", "    r = like(r)"]),
+        (
+            Result("r", "out", T, relaid=Relaid(read("r.ndim"), read("like(r)"))),
+            ["if r.ndim:", "    r = like(r)"],
+        ),
         (TWO[1], ["if r1 is None:", "    out1 = None", "else:", "    out1 = _new(Tensor)"]),
-        (Result("r", "out", "T", ResultKind.VIEW), ["out = as_view(self, r, T)"]),
+        (Result("r", "out", T, ResultKind.VIEW), ["out = as_view(self, r, T)"]),
     ],
 )
 def test_results(result: Result, first: list[str]) -> None:
-    assert list(result.statements(may_be_scalar=False))[: len(first)] == first
+    assert list(lines(result.statements(may_be_scalar=False)))[: len(first)] == first
 
 
 def test_scalars_are_made_arrays() -> None:
-    assert list(ONE.statements(may_be_scalar=True))[:2] == [
+    assert list(lines(ONE.statements(may_be_scalar=True)))[:2] == [
         "if r.__class__ is not _array:",
         "    r = _asarray(r)",
     ]
@@ -44,22 +60,35 @@ def test_scalars_are_made_arrays() -> None:
 
 def test_views_are_neither_cast_nor_laid_out_anew() -> None:
     with pytest.raises(AssertionError):
-        Result("r", "out", "T", ResultKind.VIEW, Cast.ALWAYS)
+        Result("r", "out", T, ResultKind.VIEW, Cast.ALWAYS)
 
 
 def test_a_record_of_one_result() -> None:
     made = record(ONE, undifferentiable=Undifferentiable.NO_HISTORY)
-    assert list(made.described()) == ["node.shape = r.shape", "node.type = out._type"]
-    assert list(made.attached()) == ["out._edge = (node, 0)", "out._requires_grad = True"]
-    assert made.further and not made.refuses_dtypes
+    assert list(lines(made.statements("f")))[3:] == [
+        "node.shape = r.shape",
+        "node.type = out._type",
+        "edges = node.next_edges = (x._edge or gradient_edge(x),)",
+        "out._edge = (node, 0)",
+        "out._requires_grad = True",
+    ]
+    assert write(made.condition) == "x._requires_grad and grad_mode.enabled and differentiable(out._type)"
+
+
+def test_a_dtype_without_gradients_may_be_an_error() -> None:
+    made = record(ONE, undifferentiable=Undifferentiable.ERROR)
+    assert list(lines(made.statements("f")))[:2] == [
+        "if dtype is not None and (not differentiable(out._type)):",
+        "    raise no_gradients('f', out._type)",
+    ]
+    assert write(made.condition) == "x._requires_grad and grad_mode.enabled"
 
 
 def test_a_record_of_several_results() -> None:
     made = record(*TWO, constants=(1,), saves_results=True)
-    assert next(iter(made.described())) == (
-        "node.shape = (out0._array.shape, None if out1 is None else out1._array.shape)"
-    )
-    assert list(made.attached()) == [
+    text = list(lines(made.statements("f")))
+    assert "node.shape = (out0._array.shape, None if out1 is None else out1._array.shape)" in text
+    assert text[-3:] == [
         "out0._edge = (node, 0)",
         "out0._requires_grad = True",
         "node.result_versions = {1: ((storage_of(out1), 0),)}",
@@ -68,22 +97,22 @@ def test_a_record_of_several_results() -> None:
 
 def test_results_have_edges_if_they_are_differentiable_and_there() -> None:
     """They were made without."""
-    assert list(record(*TWO, outputs=(0, 1)).attached())[2:] == [
+    assert list(lines(record(*TWO, outputs=(0, 1)).statements("f")))[-3:] == [
         "if out1 is not None:",
         "    out1._edge = (node, 1)",
         "    out1._requires_grad = True",
     ]
-    assert not any("node" in line for line in TWO[0].statements(may_be_scalar=False))
+    assert not any("node" in line for line in lines(TWO[0].statements(may_be_scalar=False)))
 
 
 def test_what_is_saved_under_a_condition() -> None:
     group = SaveGroup(
-        (0,), "", (Save("_x", Kept.TENSOR, "x", InputKind.OPTIONAL), Save("_n", Kept.VALUE, "n"))
+        (0,), None, (Save("_x", Kept.TENSOR, "x", InputKind.OPTIONAL), Save("_n", Kept.VALUE, "n"))
     )
-    assert list(group.statements()) == [
+    assert list(lines(group.statements())) == [
         "if edges[0] is not None:",
         "    node._x = x",
-        "    node._x_version = 0 if x is None else (0 if x._storage is None else x._storage.version)",
+        "    node._x_version = 0 if x is None else 0 if x._storage is None else x._storage.version",
         "    node._n = n",
         "else:",
         "    node._x = None",
@@ -95,14 +124,17 @@ def test_what_is_saved_under_a_condition() -> None:
 @pytest.mark.parametrize(
     ("edges", "further", "condition"),
     [
-        ((), "", ""),
-        ((), "n > 0", "n > 0"),
-        ((0, 2), "", "edges[0] is not None or edges[2] is not None"),
-        ((0, 2), "n > 0", "(edges[0] is not None or edges[2] is not None) and (n > 0)"),
+        ((), None, None),
+        ((), read("n > 0"), "n > 0"),
+        ((0, 2), None, "edges[0] is not None or edges[2] is not None"),
+        ((0, 2), read("n > 0"), "(edges[0] is not None or edges[2] is not None) and n > 0"),
     ],
 )
-def test_conditions_of_what_is_saved(edges: tuple[int, ...], further: str, condition: str) -> None:
-    assert SaveGroup(edges, further, ()).condition == condition
+def test_conditions_of_what_is_saved(
+    edges: tuple[int, ...], further: Expr | None, condition: str | None
+) -> None:
+    found = SaveGroup(edges, further, ()).condition
+    assert (None if found is None else write(found)) == condition
 
 
 @pytest.mark.parametrize(
@@ -125,7 +157,7 @@ def test_conditions_of_what_is_saved(edges: tuple[int, ...], further: str, condi
     ],
 )
 def test_what_is_saved(save: Save, statements: list[str]) -> None:
-    assert list(save.statements()) == statements
+    assert list(lines(save.statements())) == statements
 
 
 @pytest.mark.parametrize(
@@ -147,13 +179,12 @@ def test_what_is_saved(save: Save, statements: list[str]) -> None:
     ],
 )
 def test_edges(inputs: tuple[Input, ...], condition: str, edges: str) -> None:
-    method = FallbackMethod("f", "f", (), "Tensor", "super().f()", inputs)
-    assert (method.condition, method.inputs) == (condition, edges)
+    assert (write(any_requires(inputs)), write(next_edges(inputs))) == (condition, edges)
 
 
 def test_blocks_have_operands_of_whose_size_they_are() -> None:
     with pytest.raises(AssertionError):
-        KernelMethod("f", "f", (), "Tensor", "k()", (ONE,), operands=("x",))
+        KernelMethod("f", "f", (), "Tensor", read("k()"), (ONE,), operands=("x",))
 
 
 @pytest.mark.parametrize(
@@ -166,26 +197,16 @@ def test_blocks_have_operands_of_whose_size_they_are() -> None:
     ],
 )
 def test_what_is_returned(results: tuple[Result, ...], structure: str, returned: str) -> None:
-    assert KernelMethod("f", "f", (), "Any", "k()", results, structure).returned == returned
-
-
-def test_each_kind_of_method_has_its_macro() -> None:
-    """And each macro for a method is one's."""
-    text = (templates_dir() / "types.py.jinja").read_text()
-    kinds = [k for k in vars(methods).values() if isinstance(k, type) and getattr(k, "macro", "")]
-    names = {k.macro for k in kinds}
-    assert len(names) == len(kinds)
-    listed = text.partition("{% set macros = {")[2].partition("}")[0]
-    assert {part.partition('"')[2].partition('"')[0] for part in listed.split(",")} == names
+    assert write(KernelMethod("f", "f", (), "Any", read("k()"), results, structure).returned) == returned
 
 
 def test_what_a_shared_method_records() -> None:
     """Two statements make the Node; then come those that save, for the slots are empty before."""
-    group = SaveGroup((0,), "", (Save("_x", Kept.VALUE, "x"),))
-    plain = RecordMethod("f", "f", (), "Tensor", "super().f(x)", record(), "(x,)", "", ())
-    assert list(plain.recorded()) == ["record_node(_nodes.N, out, (x,))"]
-    several = replace(plain, record=replace(record(), saves=(group,)), outputs="(0, 2)")
-    assert list(several.recorded()) == [
+    group = SaveGroup((0,), None, (Save("_x", Kept.VALUE, "x"),))
+    plain = RecordMethod("f", "f", (), "Tensor", read("super().f(x)"), record(), read("(x,)"), None, ())
+    assert list(lines(plain.recorded())) == ["record_node(_nodes.N, out, (x,))"]
+    several = replace(plain, record=replace(record(), saves=(group,)), outputs=read("(0, 2)"))
+    assert list(lines(several.recorded())) == [
         "node = record_node(_nodes.N, outs, (x,), (0, 2))",
         "edges = node.next_edges",
         "if edges[0] is not None:",
