@@ -215,14 +215,16 @@ class Dictionary(Expr):
 
     keys: tuple[Expr, ...]
     values: tuple[Expr, ...]
+    rest: Expr | None = None  # ``**rest`` at the end, which generated text has and declarations may not have
 
     @property
     def parts(self) -> tuple[Expr, ...]:
-        return (*self.keys, *self.values)
+        return (*self.keys, *self.values, *([] if self.rest is None else [self.rest]))
 
     def with_parts(self, parts: Sequence[Expr]) -> Expr:
         count = len(self.keys)
-        return Dictionary(tuple(parts[:count]), tuple(parts[count:]), span=self.span)
+        values, rest = tuple(parts[count : 2 * count]), (*parts[2 * count :], None)[0]
+        return Dictionary(tuple(parts[:count]), values, rest, span=self.span)
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,6 +353,23 @@ def constant(value: Any) -> Expr:
     if isinstance(value, int | float) and value < 0:
         return Operation("-x", (Constant(-value),))
     return Constant(value)
+
+
+def any_of(tests: Sequence[Expr]) -> Expr:
+    """``a or b``, of one test the test itself."""
+    return _joined("or", tests)
+
+
+def all_of(tests: Sequence[Expr]) -> Expr:
+    """``a and b``, of one test the test itself."""
+    return _joined("and", tests)
+
+
+def _joined(symbol: str, tests: Sequence[Expr]) -> Expr:
+    found: list[Expr] = []
+    for test in tests:
+        found += test.operands if isinstance(test, Logical) and test.symbol == symbol else [test]
+    return found[0] if len(found) == 1 else Logical(symbol, tuple(found))
 
 
 # -- walking and rewriting -----------------------------------------------------------------------

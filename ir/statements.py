@@ -97,6 +97,12 @@ def let(name: str, value: Expr) -> Assign:
     return Assign((Name(name),), value)
 
 
+def let_all(names: str, value: Expr) -> Assign:
+    """``a, b = value``, of names as they are written; or ``a = value``."""
+    found = [Name(name) for name in names.split(", ")]
+    return Assign((found[0] if len(found) == 1 else Elements("tuple", tuple(found)),), value)
+
+
 def set_slot(owner: str, slot: str, value: Expr) -> Assign:
     """``owner.slot = value``"""
     return Assign((Attribute(Name(owner), slot),), value)

@@ -144,7 +144,9 @@ def _elements(expr: Elements, level: int) -> str:
 
 def _dictionary(expr: Dictionary, level: int) -> str:
     pairs = zip(expr.keys, expr.values, strict=True)
-    return f"{{{', '.join([f'{_text(k, _TEST)}: {_text(v, _TEST)}' for k, v in pairs])}}}"
+    texts = [f"{_text(k, _TEST)}: {_text(v, _TEST)}" for k, v in pairs]
+    texts += [] if expr.rest is None else [f"**{_text(expr.rest, _BIT_OR)}"]
+    return f"{{{', '.join(texts)}}}"
 
 
 def _clause(expr: Clause, level: int) -> str:

@@ -99,23 +99,10 @@ def test_the_generator_knows_nothing_of_arrays() -> None:
 
 
 #: What ir/ has, each part of those before it.
-IR = ("expressions", "reader", "writer", "statements", "types", "kernels", "routines", "lower")
+IR = tuple("expressions reader writer statements types kernels routines lower".split())
 #: The packages of codegen/ in the order in which they run, then the modules that call them.
-STAGES = (
-    "model",
-    "read",
-    "parse",
-    "check",
-    "derive",
-    "specialise",
-    "emit",
-    "pipeline",
-    "loaded",
-    "outcome",
-    "gen",
-    "native",
-    "cli",
-    "commands",
+STAGES = tuple(
+    "model read parse check derive specialise emit pipeline loaded outcome gen native cli commands".split()
 )
 
 
@@ -148,7 +135,7 @@ def test_what_stages_hand_on_is_frozen() -> None:
     """Save for the report, which collects the mistakes of a run."""
     found = [
         f"{path.relative_to(PROJECT)}: {node.name}"
-        for path in (*modules("ir"), *modules("codegen/model"))
+        for path in (*(PROJECT / "ir").glob("*.py"), *modules("codegen/model"))
         for node in ast.walk(tree(path))
         if isinstance(node, ast.ClassDef)
         for d in node.decorator_list
@@ -367,7 +354,7 @@ def test_imports_inside_the_runtime_are_relative() -> None:
         if isinstance(node, ast.ImportFrom)
         and not node.level
         and below(node.module or "", ("tengen",))
-        and not below(node.module or "", ("tengen.generated", "tengen.codegen"))
+        and not below(node.module or "", ("tengen.generated", "tengen.codegen", "tengen.ir"))
     ]
     assert not found
 

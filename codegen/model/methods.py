@@ -11,11 +11,10 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ...ir.expressions import Call, Constant, Expr, Name, dotted
+from ...ir.expressions import Call, Constant, Expr, Name, all_of, dotted
 from ...ir.reader import filled
 from ...ir.statements import (
     NONE,
-    Assign,
     Block,
     Do,
     If,
@@ -26,11 +25,12 @@ from ...ir.statements import (
     Update,
     call,
     let,
+    let_all,
     lines,
     names,
     tuple_of,
 )
-from .records import Input, Record, all_of, any_requires, next_edges
+from .records import Input, Record, any_requires, next_edges
 from .results import Result
 
 #: An argument that may not require gradients, and the test of whether it does.
@@ -214,9 +214,9 @@ class KernelMethod(DefinedMethod):
     def _computed(self) -> Block:
         """The statements that call the kernel."""
         variables = ", ".join([r.variable for r in self.results])
-        called = (unpack(variables, self.call),)
+        called = (let_all(variables, self.call),)
         return (
-            called if self.blocked is None else (If(self.small, called, (unpack(variables, self.blocked),)),)
+            called if self.blocked is None else (If(self.small, called, (let_all(variables, self.blocked),)),)
         )
 
 
@@ -269,15 +269,6 @@ class WriteMethod(StoreMethod):
 
 
 _STORAGE = let("storage_", filled("self._storage or storage_of(self)"))
-
-
-def unpack(variables: str, value: Expr) -> Statement:
-    """``a, b = value``"""
-    return (
-        let(variables, value)
-        if "," not in variables
-        else Assign((tuple_of(names(variables.split(", "))),), value)
-    )
 
 
 Method = (

@@ -2,9 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+
+from ...ir.expressions import Conditional, Constant, Elements, Expr, Name, Operation, constant, dotted
+from ...ir.reader import filled
+from ...ir.statements import (
+    NONE,
+    Assign,
+    Block,
+    Do,
+    If,
+    Return,
+    Statement,
+    call,
+    let,
+    let_all,
+    lines,
+    names,
+    set_slot,
+)
 
 
 class Unpacked(Enum):
@@ -16,80 +34,81 @@ class Unpacked(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Assign:
-    """A statement that gives a value a name."""
+class Local:
+    """A name of a Node's ``apply``, and its value."""
 
     name: str  # or several, "grad, self"
-    value: str
+    value: Expr
     unpacked: Unpacked | None = None  # what the value is of a slot
     slot: str = ""
 
-    def __str__(self) -> str:
-        return f"{self.name} = {self.value}"
+    @property
+    def statement(self) -> Assign:
+        """The statement that gives the value its name."""
+        return let_all(self.name, self.value)
+
+
+def _bound(locals_: tuple[Local, ...]) -> Block:
+    return tuple([each.statement for each in locals_])
 
 
 @dataclass(frozen=True, slots=True)
 class NativeCall:
     """How a native kernel computes gradients, if it is there."""
 
-    kernel: str  # gives the kernel, or None
-    there: str  # the condition, which names it
-    small: str  # its call of small arrays
-    large: str  # and of others
-    spare: tuple[str, ...] = ()  # the statement that finds memory for these
+    kernel: Expr  # gives the kernel, or None
+    there: Expr  # the condition, which names it
+    small: Expr  # its call of small arrays
+    large: Expr  # and of others
+    spare: Block = ()  # the statement that finds memory for these
 
-    def statements(self, targets: str, condition: str) -> Iterator[str]:
-        """The statements that call it; ``condition``: arrays are small."""
-        yield f"if {condition}:"
-        yield f"    {targets} = {self.small}"
-        yield "else:"
-        yield from (f"    {line}" for line in self.spare)
-        yield f"    {targets} = {self.large}"
+    def statement(self, targets: str, condition: Expr) -> Statement:
+        """The statement that calls it; ``condition``: arrays are small."""
+        return If(condition, (let_all(targets, self.small),), (*self.spare, let_all(targets, self.large)))
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
     """The part of a Node's apply that computes the gradients of some inputs."""
 
-    condition: str
-    prepare: tuple[Assign, ...]  # what unpacks what the formula uses
+    condition: Expr
+    prepare: tuple[Local, ...]  # what unpacks what the formula uses
     targets: str  # "g0" or "g0, g1"
-    formula: str
-    named: tuple[Assign, ...] = ()  # what the formula has in common
-    small: str = ""  # the condition for computing so; else ``blocked`` are the statements that compute
-    blocked: tuple[str, ...] = ()
+    formula: Expr
+    named: tuple[Local, ...] = ()  # what the formula has in common
+    small: Expr | None = (
+        None  # the condition for computing so; else ``blocked`` are the statements that compute
+    )
+    blocked: Block = ()
     native: NativeCall | None = None
     may_be_scalars: bool = False  # whether a gradient may be a scalar where an array is wanted
 
-    def statements(self) -> Iterator[str]:
-        """The statements that compute the gradients."""
-        yield from map(str, self.prepare)
-        yield from self._computed()
-        if self.may_be_scalars:
-            targets = self.targets.split(", ")
-            for target in targets:
-                there = f" and {target} is not None" if len(targets) > 1 else ""
-                yield f"if {target}.__class__ is not _array{there}:"
-                yield f"    {target} = _asarray({target})"
+    def statement(self) -> Statement:
+        """The statement that computes the gradients if they are wanted."""
+        return If(self.condition, (*_bound(self.prepare), *self._computed(), *self._made_arrays()))
 
-    def _computed(self) -> Iterator[str]:
-        ways: list[tuple[str, Iterable[str]]] = []
-        if self.native is not None:
-            ways.append((self.native.there, self.native.statements(self.targets, self.small)))
+    def _made_arrays(self) -> Iterator[Statement]:
+        """The statements that make arrays of scalars."""
+        targets = self.targets.split(", ") if self.may_be_scalars else []
+        for target in targets:
+            there = " and g is not None" if len(targets) > 1 else ""
+            is_scalar = filled(f"g.__class__ is not _array{there}", g=Name(target))
+            yield If(is_scalar, (let(target, call("_asarray", Name(target))),))
+
+    def _computed(self) -> Block:
+        """The statements that compute: by a native kernel, in blocks, or as NumPy does."""
+        found = numpy = (*_bound(self.named), let_all(self.targets, self.formula))
         if self.blocked:
-            ways.append((self.small, self.numpy))
-        ways.append(("", self.blocked or self.numpy))
-        if len(ways) == 1:
-            yield from self.numpy
-            return
-        for number, (condition, statements) in enumerate(ways):
-            yield f"{'el' if number else ''}if {condition}:" if condition else "else:"
-            yield from (f"    {line}" for line in statements)
+            assert self.small is not None
+            found = (If(self.small, numpy, self.blocked),)
+        if self.native is not None:
+            assert self.small is not None
+            found = (If(self.native.there, (self.native.statement(self.targets, self.small),), found),)
+        return found
 
-    @property
-    def numpy(self) -> tuple[str, ...]:
-        """The statements that compute with NumPy's functions."""
-        return (*map(str, self.named), f"{self.targets} = {self.formula}")
+
+#: What several branches would unpack, by the condition that one of them runs; None: one always does.
+Common = tuple[tuple[Expr | None, tuple[Local, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,22 +120,39 @@ class NodeClass:
     slots: tuple[str, ...]
     parameter: str  # "grad" or "grads"
     gradients: tuple[str, ...]  # the names set to None first
-    common: tuple[tuple[str, tuple[Assign, ...]], ...]  # conditions, and what several branches would unpack
+    common: Common
     branches: tuple[Branch, ...]
-    returned: str
+    returned: Elements
     released: tuple[str, ...] = ()  # the slots whose use after backward is an error
     shown: str | None = None  # the name that users see, where it is not the class's
     num_inputs: int | None = 1  # how many gradients it receives; None: as many as the list has
     constants: tuple[int, ...] = ()  # the saved results that have no gradient
     doc: str = ""
 
-    @property
     def attributes(self) -> Iterator[str]:
         """The statements of the class's attributes that differ from those of all Nodes."""
         if self.num_inputs is not None and self.num_inputs != 1:
-            yield f"num_inputs = {self.num_inputs}"
+            yield from lines([let("num_inputs", Constant(self.num_inputs))])
         if self.constants:
-            yield f"constants = ({', '.join(map(str, self.constants))}, )"
+            yield from lines([let("constants", constant(self.constants))])
+
+    def apply(self) -> Iterator[str]:
+        """The text of the function that computes gradients."""
+        return lines(self._applied())
+
+    def _applied(self) -> Iterator[Statement]:
+        yield let("edges", dotted("node.next_edges"))
+        yield Assign(names(self.gradients), NONE)
+        for condition, unpacked in self.common:
+            yield from _bound(unpacked) if condition is None else (If(condition, _bound(unpacked)),)
+        for branch in self.branches:
+            yield branch.statement()
+        yield Return(self.returned)
+
+    def release(self) -> Iterator[str]:
+        """The text of the function after which what was saved cannot be used."""
+        freed = "None if node.slot is None else FREED"
+        return lines([set_slot("node", s, filled(freed.replace("slot", s))) for s in self.released])
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +160,8 @@ class Term:
     """What the sum of a forward-mode formula has of one tangent."""
 
     tangent: str
-    first: str  # where it is the only one so far
-    further: str  # the operator and the operand that add it to others
+    value: Expr
+    negative: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,37 +171,47 @@ class JvpFunction:
     name: str
     parameters: str
     zeros: tuple[tuple[str, str], ...]  # tangents that may be None, and their primals
-    formulas: tuple[str, ...]
+    formulas: tuple[Expr, ...]
     doc: str
-    shared: tuple[tuple[str, str], ...] = ()  # names and what is assigned to them before
+    shared: tuple[tuple[str, Expr], ...] = ()  # names and what is assigned to them before
     terms: tuple[Term, ...] = ()  # of a sum by tangents that may be None, of which the formula is made
     sum: str = ""  # what the formula has for the sum of the terms
-    refused: tuple[tuple[str, str], ...] = ()  # tangents that must be None, and what says why
-    widened: tuple[Assign, ...] = ()  # the statement after which nothing is of a reduced type
+    refused: tuple[tuple[str, Expr], ...] = ()  # tangents that must be None, and what says why
+    widened: tuple[Local, ...] = ()  # after which nothing is of a reduced type
 
-    def statements(self) -> Iterator[str]:
-        """The statements of the function."""
+    def lines(self) -> Iterator[str]:
+        """The text of the function."""
+        return lines(self._statements())
+
+    def _statements(self) -> Iterator[Statement]:
         for tangent, refusal in self.refused:
-            yield f"if {tangent} is not None:"
-            yield f"    {refusal}"
+            yield If(_there(tangent), (Do(refusal),))
         for tangent, primal in self.zeros:
-            yield f"if {tangent} is None:"
-            yield f"    {tangent} = zero_tangent({primal})"
-        yield from map(str, self.widened)
-        for name, text in self.shared:
-            yield f"{name} = {text}"
+            yield If(_absent(tangent), (let(tangent, call("zero_tangent", Name(primal))),))
+        yield from _bound(self.widened)
+        for name, value in self.shared:
+            yield let(name, value)
         if self.terms:
             yield from self._summed()
-        single = len(self.formulas) == 1
-        yield f"return {self.formulas[0] if single else '(' + ', '.join(self.formulas) + ')'}"
+        yield Return(self.formulas[0] if len(self.formulas) == 1 else Elements("tuple", self.formulas))
 
-    def _summed(self) -> Iterator[str]:
+    def _summed(self) -> Iterator[Statement]:
         """The statements that add the terms whose tangents are not None."""
-        yield f"{self.sum} = None"
+        total = Name(self.sum)
+        yield let(self.sum, NONE)
         for number, term in enumerate(self.terms):
-            yield f"if {term.tangent} is not None:"
-            added = f"{term.first} if {self.sum} is None else {self.sum} {term.further}"
-            yield f"    {self.sum} = {added if number else term.first}"
-        if self.formulas[0] != self.sum:
-            yield f"if {self.sum} is None:"
-            yield "    return None"
+            added: Expr = Operation("-x", (term.value,)) if term.negative else term.value
+            if number:
+                more = Operation("-" if term.negative else "+", (total, term.value))
+                added = Conditional(_absent(self.sum), added, more)
+            yield If(_there(term.tangent), (let(self.sum, added),))
+        if self.formulas[0] != total:
+            yield If(_absent(self.sum), (Return(NONE),))
+
+
+def _there(name: str) -> Expr:
+    return Operation("is not", (Name(name), NONE))
+
+
+def _absent(name: str) -> Expr:
+    return Operation("is", (Name(name), NONE))

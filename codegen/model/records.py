@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from ...ir.expressions import Constant, Dictionary, Expr, Logical, Name, Starred, dotted
+from ...ir.expressions import Constant, Dictionary, Expr, Name, Starred, all_of, any_of, dotted
 from ...ir.reader import filled
 from ...ir.statements import NONE, Assign, For, If, Raise, Statement, call, let, names, set_slot, tuple_of
 from .annotations import parameter_name
@@ -66,16 +66,6 @@ _REQUIRES_GRAD = {
     InputKind.OPTIONAL: "x is not None and x._requires_grad",
     InputKind.LIST: "any_requires_grad(x)",
 }
-
-
-def any_of(tests: Sequence[Expr]) -> Expr:
-    """The test of whether any of some holds."""
-    return tests[0] if len(tests) == 1 else Logical("or", tuple(tests))
-
-
-def all_of(tests: Sequence[Expr]) -> Expr:
-    """The test of whether all of some hold."""
-    return tests[0] if len(tests) == 1 else Logical("and", tuple(tests))
 
 
 def any_requires(inputs: Sequence[Input]) -> Expr:

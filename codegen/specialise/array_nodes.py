@@ -31,6 +31,8 @@ from ...ir.expressions import (
     replaced,
     walk,
 )
+from ...ir.reader import filled
+from ...ir.statements import Statement, call, let, let_all
 from ...ir.types import (
     ARRAY,
     ARRAYS,
@@ -44,11 +46,10 @@ from ...ir.types import (
     Types,
     ValueType,
 )
-from ...ir.writer import write
 from ..model.annotations import default_value, parameter_name
 from ..model.derived import Gradient, NodeSpec
 from ..model.names import OTHER_LAYOUT
-from ..model.nodes import Assign, Branch, NativeCall, NodeClass, Unpacked
+from ..model.nodes import Branch, Local, NativeCall, NodeClass, Unpacked
 from ..model.operators import Formula, Operator, Primitive, by_function
 from ..model.schema import Argument, ListType
 from ..parse.formula import gradient_number, metadata_use, result_numbers, saved
@@ -60,9 +61,10 @@ from .native import NativeForm
 from .nodes import (
     Rewriter,
     condition_of,
-    edge_of,
     gradient_statements,
+    mask_of,
     results_used,
+    returned_by,
     takes_tuple,
     unpacked_once,
 )
@@ -71,7 +73,8 @@ from .type_methods import Specialiser, alias
 
 #: What formulas call the gradient that comes in, and what they call it when nobody else needs it.
 _GRADIENT, _SPARE = "grad", "spare"
-_SPARE_STATEMENT = f"{_SPARE} = {_GRADIENT} if is_callers_only({_GRADIENT}) else None"
+_SPARE_STATEMENT = let(_SPARE, filled(f"{_GRADIENT} if is_callers_only({_GRADIENT}) else None"))
+_SMALL = filled(f"{_GRADIENT}.size < LARGE")
 #: Of a real tensor, an operator with this tag is the tensor itself.
 IDENTITY_ON_REAL = "identity_on_real"
 
@@ -118,20 +121,15 @@ class ArrayWriter:
         except Unsupported:
             return None
         common, branches = unpacked_once(spec, found)
-        names = [f"g{i}" for i in range(len(spec.inputs))]
-        returned = ", ".join(
-            f"*spread({g}, {edge_of(spec, i)})" if spec.inputs[i].is_tensor_list else g
-            for i, g in enumerate(names)
-        )
         return NodeClass(
             name=spec.name,
             bases=f"{spec.module}.{spec.name}",
             slots=(),
             parameter="grads" if takes_tuple(spec.operator) else "grad",
-            gradients=tuple(names),
+            gradients=tuple([f"g{i}" for i in range(len(spec.inputs))]),
             common=common,
             branches=branches,
-            returned=f"({returned}{',' if len(names) == 1 else ''})",
+            returned=returned_by(spec),
             shown=spec.shown,
         )
 
@@ -166,18 +164,15 @@ class ArrayWriter:
         formula = self._with_kept_numbers(spec, tree, types)
         arrays_only = None if several or ", " in target else self.specialiser.array_results.rewritten(formula)
         last = not any("grad" in g.formula.names() for g in spec.gradients[number + 1 :])
-        small = f"{_GRADIENT}.size < LARGE"
         blocked = tuple(self._blocked(translation, types, target, inline(named, tree), last))
         return Branch(
             condition=condition_of(spec, gradient.inputs),
             prepare=tuple(self._unpack(spec, gradient)),
             targets=target,
-            formula=write(arrays_only or formula),
+            formula=arrays_only or formula,
             may_be_scalars=arrays_only is None and not several and self._is_strided(gradient.formula),
-            named=tuple(
-                [Assign(name, write(self._with_kept_numbers(spec, value, types))) for name, value in named]
-            ),
-            small=small,
+            named=tuple([Local(name, self._with_kept_numbers(spec, value, types)) for name, value in named]),
+            small=_SMALL,
             blocked=blocked,
             native=None if form is None else self._native(form, last),
         )
@@ -206,7 +201,7 @@ class ArrayWriter:
 
     def _blocked(
         self, translation: _Translation, types: Types, target: str, tree: Expr, last: bool
-    ) -> Iterable[str]:
+    ) -> Iterable[Statement]:
         """The statements that compute in blocks, if that is ever worth it.
 
         In the last formula that needs the gradient its memory, if nobody else needs it, takes the result.
@@ -222,13 +217,13 @@ class ArrayWriter:
         if into:
             yield _SPARE_STATEMENT
         call = call_of(runner, function, [Name(p) for p in parameters], into, scratch)
-        yield f"{target} = {write(call)}"
+        yield let_all(target, call)
 
     def _native(self, form: NativeForm, last: bool) -> NativeCall:
         """How a native kernel computes."""
         large = form.in_shares(self.specialiser.shared_by_threads(), _SPARE if last else "")
         spare = (_SPARE_STATEMENT,) if last else ()
-        return NativeCall(write(form.kernel), form.there, write(form.plain()), write(large), spare)
+        return NativeCall(form.kernel, form.there, form.plain(), large, spare)
 
     def _native_form(self, spec: NodeSpec, gradient: Gradient, number: int) -> NativeForm | None:
         """How the formula calls a native kernel, which computes what its operators do natively."""
@@ -247,39 +242,41 @@ class ArrayWriter:
         scalar = dotted(f"{_GRADIENT}.dtype.type")
         return forms.form(name, tree, self._types(spec, translation), given, scalar, translation.declared)
 
-    def _unpack(self, spec: NodeSpec, gradient: Gradient) -> Iterable[Assign]:
+    def _unpack(self, spec: NodeSpec, gradient: Gradient) -> Iterable[Local]:
         kept = saved(gradient.formula, spec.operator)
         if kept.conditional or kept.retain_variables:
             raise Unsupported
         if kept.input_mask:
-            mask = ", ".join(condition_of(spec, (i,)) for i in gradient.inputs)
-            yield Assign("grad_input_mask", f"({mask}{',' if len(gradient.inputs) == 1 else ''})")
+            yield mask_of(spec, gradient.inputs)
         yield from gradient_statements(spec, gradient.formula.tree, Rewriter({}, {}, {}), "materialize_array")
         arguments = {a.name: a for a in spec.operator.schema.arguments}
         for name in (*kept.tensors, *kept.values):
             yield _unpacked(arguments[name])
         for name, number in results_used(spec.operator, gradient):
             slot = f"_result{number}"
-            value = f"unpack_result_array(node, node.{slot}, {number})"
-            yield Assign(name, value, Unpacked.RESULT, slot)
+            value = filled(f"unpack_result_array(node, node.{slot}, {number})")
+            yield Local(name, value, Unpacked.RESULT, slot)
 
 
-def _unpacked(argument: Argument) -> Assign:
-    """What brings back one saved argument as an array, arrays or a plain value."""
+#: What brings back a tensor's array: it is asked here whether the tensor was written to.
+_ARRAY = (
+    "kept._array if (storage := kept._storage) is None or storage.version == version "
+    "else modified(kept, version, node)"
+)
+
+
+def _unpacked(argument: Argument) -> Local:
+    """The name for one saved argument, as an array, arrays or a plain value."""
     local, own = parameter_name(argument.name), f"_{argument.name}"
-    slot = f"node.{own}"
+    kept, version = dotted(f"node.{own}"), dotted(f"node.{own}_version")
     if argument.type.is_tensor:
-        value = (
-            f"{slot}._array if (storage := {slot}._storage) is None "
-            f"or storage.version == {slot}_version else modified({slot}, {slot}_version, node)"
-        )
-        return Assign(local, value, Unpacked.TENSOR, own)
+        return Local(local, filled(_ARRAY, kept=kept, version=version), Unpacked.TENSOR, own)
     if argument.is_tensor_list:
-        return Assign(local, f"unpack_arrays({slot}, {slot}_version, node)")
+        return Local(local, call("unpack_arrays", kept, version, Name("node")))
     if argument.is_tensor:
-        value = f"None if {slot} is None else unpack_array({slot}, {slot}_version, node)"
-        return Assign(local, value, Unpacked.OPTIONAL, own)
-    return Assign(local, slot)
+        text = "None if kept is None else unpack_array(kept, version, node)"
+        return Local(local, filled(text, kept=kept, version=version), Unpacked.OPTIONAL, own)
+    return Local(local, kept)
 
 
 class _Translation:

@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from .argument_tests import returned_if
+from ...ir.expressions import Attribute, Constant, Expr, Name, Subscript, all_of, count_names, replaced
+from ...ir.reader import filled, read_expression
+from ...ir.statements import Block, If, Return, Statement, call, let, lines
 from .keyword_calls import KeywordForm
 
 #: The receiver's Type, as attempts call it.
-_TYPE = re.compile(r"\bt\b")
+TYPE = "t"
+_SELF = Name("self")
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One overload's first path: the test, and the call when it holds."""
+    """One overload's first path: the tests, and the call when they hold."""
 
-    condition: str
-    call: str
-    receiver: str = ""  # the tensor whose Type runs it, if that is not the binding's
+    tests: tuple[Expr, ...]
+    call: Expr
+    receiver: Expr | None = None  # the tensor whose Type runs it, if that is not the binding's
 
-    def statements(self) -> Iterator[str]:
-        """The statements that return what it gives, if the test holds."""
-        yield from returned_if(self.condition, self.call)
+    def statement(self) -> Statement:
+        """The statement that returns what it gives, if the tests hold."""
+        given = Return(self.call)
+        return If(all_of(self.tests), (given,)) if self.tests else given
+
+    @property
+    def uses_of_type(self) -> int:
+        """How often it names the receiver's Type."""
+        return count_names([*self.tests, self.call]).get(TYPE, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +42,11 @@ class Binding:
     name: str
     parameters: tuple[str, ...]  # "self", "dim=MISSING", "*", "**keywords"
     returns: str
-    receiver: str  # the tensor whose Type runs it
+    receiver: Expr | None  # the tensor whose Type runs it
     attempts: tuple[Attempt, ...]
-    fallback: str
+    fallback: Expr
     doc: str
-    guard: str = "not active"
+    guard: tuple[Expr, ...] = (filled("not active"),)
     forms: tuple[KeywordForm, ...] = ()  # first paths of calls with keywords
     words: tuple[tuple[str, str, str], ...] = ()  # what may be given by another word, that, the default
 
@@ -52,58 +60,58 @@ class Binding:
         """The names of the parameters that take one argument."""
         return tuple([p.partition("=")[0] for p in self.parameters if not p.startswith("*")])
 
-    def receivers(self) -> Iterator[tuple[str, tuple[Attempt, ...]]]:
+    def receivers(self) -> Iterator[tuple[Expr | None, tuple[Attempt, ...]]]:
         """The attempts as they are written, by the tensor whose Type runs them."""
         for receiver, attempts in groupby(self.attempts, lambda a: a.receiver or self.receiver):
             yield receiver, _as_written(receiver, tuple(attempts))
 
-    def statements(self) -> Iterator[str]:
+    def lines(self) -> Iterator[str]:
+        """The text of the function."""
+        return lines(self.statements())
+
+    def statements(self) -> Iterator[Statement]:
         """The statements of the function: first paths, then the call that every other way ends in."""
         for name, word, default in self.words:
-            yield f"if {word} is not MISSING:"
-            yield f'    {name} = worded("{self.name}", "{name}", {name}, {default}, {word})'
-        if self.attempts:
-            yield from self._by_position()
-        if self.forms:
-            yield from self._by_keyword()
-        yield f"return {self.fallback}"
-
-    def _by_position(self) -> Iterator[str]:
-        """The first paths of calls without keywords."""
+            texts = Constant(self.name), Constant(name)
+            given = call("worded", *texts, Name(name), read_expression(default), Name(word))
+            yield If(filled("word is not MISSING", word=Name(word)), (let(name, given),))
         for receiver, attempts in self.receivers():
-            yield f"if {self.guard}{_is_given(receiver)}:"
-            if any(names_type(a) for a in attempts) and receiver:
-                yield f"    t = {receiver}._type"
-            for attempt in attempts:
-                yield from (f"    {line}" for line in attempt.statements())
+            yield If(all_of([*self.guard, *_is_given(receiver)]), tuple(_tried(receiver, attempts)))
+        if self.forms and self.receiver is not None:
+            tests = [] if self.receiver == _SELF else [filled("args"), filled("args[0].__class__ in plain")]
+            yield If(
+                all_of([filled("keywords"), filled("not active"), *tests]), self._by_keyword(self.receiver)
+            )
+        yield Return(self.fallback)
 
-    def _by_keyword(self) -> Iterator[str]:
+    def _by_keyword(self, receiver: Expr) -> Block:
         """The first paths of calls with keywords."""
-        a_tensor = "" if self.receiver == "self" else " and args and args[0].__class__ in plain"
-        yield f"if keywords and not active{a_tensor}:"
-        yield f"    t = {self.receiver}._type"
-        yield "    given = (len(args), *keywords)"
-        for form in self.forms:
-            yield from (f"    {line}" for line in form.statements())
+        given = let("given", filled("(len(args), *keywords)"))
+        return (let(TYPE, Attribute(receiver, "_type")), given, *[form.statement() for form in self.forms])
 
 
-def names_type(attempt: Attempt) -> bool:
-    """Whether it calls the receiver's Type by its name."""
-    return _TYPE.search(f"{attempt.condition} {attempt.call}") is not None
+def _tried(receiver: Expr | None, attempts: tuple[Attempt, ...]) -> Iterator[Statement]:
+    """The statements of the attempts that one tensor's Type runs."""
+    if receiver is not None and any([a.uses_of_type for a in attempts]):
+        yield let(TYPE, Attribute(receiver, "_type"))
+    for attempt in attempts:
+        yield attempt.statement()
 
 
-def _as_written(receiver: str, attempts: tuple[Attempt, ...]) -> tuple[Attempt, ...]:
+def _as_written(receiver: Expr | None, attempts: tuple[Attempt, ...]) -> tuple[Attempt, ...]:
     """The attempts without a name for the Type, if it is asked for once."""
-    uses = [use for a in attempts for use in _TYPE.findall(f"{a.condition} {a.call}")]
-    if len(uses) > 1 or not receiver:
+    if receiver is None or sum([a.uses_of_type for a in attempts]) > 1:
         return attempts
-    return tuple(replace(a, call=_TYPE.sub(f"{receiver}._type", a.call)) for a in attempts)
+    of_receiver = {TYPE: Attribute(receiver, "_type")}
+    return tuple([replace(a, call=replaced(a.call, of_receiver)) for a in attempts])
 
 
-def _is_given(receiver: str) -> str:
-    """The rest of a test: that the receiver is a tensor."""
-    if receiver in ("", "self"):
-        return ""
-    among = receiver.removeprefix("args[").removesuffix("]") if receiver.startswith("args[") else ""
-    given = f" and len(args) > {among}" if among and among != "0" else " and args" if among else ""
-    return f"{given} and {receiver}.__class__ in plain"
+def _is_given(receiver: Expr | None) -> list[Expr]:
+    """The tests that the receiver is a tensor."""
+    match receiver:
+        case None | Name("self"):
+            return []
+        case Subscript(Name("args"), Constant(value=int(number))):
+            there = filled(f"len(args) > {number}" if number else "args")
+            return [there, filled("x.__class__ in plain", x=receiver)]
+    return [filled("x.__class__ in plain", x=receiver)]

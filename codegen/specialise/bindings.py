@@ -10,20 +10,27 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from ...ir.expressions import Attribute, Call, Constant, Dictionary, Expr, Keyword, Name, Starred, Subscript
+from ...ir.reader import filled
+from ...ir.statements import FALSE, NONE, TRUE, call, names as names_of, tuple_of
 from ..model.annotations import annotation, default, parameter_name, return_annotation, users_name
 from ..model.groups import Group
 from ..model.names import BINARY_OPERATORS, COMPARISONS, NUMPY_NAMES, TENSOR_OPTIONS
 from ..model.operators import Operator
 from ..model.schema import Argument
-from .argument_tests import but_refused, or_missing, value_test
-from .binding import Attempt, Binding
+from .argument_tests import but_refused, default_of, or_missing, value_test
+from .binding import TYPE, Attempt, Binding
 from .factories import factory_attempts
-from .keyword_calls import FORMS, KeywordForm, keyword_forms
+from .keyword_calls import FORMS, KeywordForm, argument, keyword_forms
 from .nested import Nested, nested
 
 #: The arguments that signatures have by NumPy's name too. Functions find the other names in ``**keywords``.
 _NAMED_TWICE = ("dim", "keepdim")
 NUMPY_WORDS = {name: NUMPY_NAMES[name][0] for name in _NAMED_TWICE}
+#: Expressions of arguments, by their names.
+Names = Mapping[str, Expr]
+_SELF, _ARGS, _KEYWORDS = Name("self"), Name("args"), Name("keywords")
+_NOT_ACTIVE, _NO_KEYWORDS, _NO_OUT = filled("not active"), filled("not keywords"), filled("out is None")
 METHOD_WORDS = {name: NUMPY_NAMES[name][0] for name in (*_NAMED_TWICE, "other")}
 
 
@@ -105,27 +112,25 @@ class BindingWriter:
         parameters = _parameters(arguments, words, out, may_be_missing=worded)
         parameters = ["*more" if more and p == "*" else p for p in parameters]
         parameters = [f"{receiver}=MISSING", *parameters, "**keywords"] if worded else [receiver, *parameters]
-        names = {a.name: users_name(a) for a in arguments} | {first.name: receiver}
-        tried = [self._attempt(o, names, o.schema.arguments, _running(o, names, receiver)) for o in operators]
-        attempts = tuple(a for a in tried if a.condition != "False")
-        positional = [receiver] + [names[a.name] for a in arguments if not a.kwarg_only]
-        positional += ["*more"] if more else []
-        keywords = [f'"{a.name}": {names[a.name]}' for a in arguments if a.kwarg_only]
-        keywords += ['"out": out'] if out else []
-        given = _among(keywords) if worded else f"{{{', '.join(keywords)}}}"
-        public = _public(group.function, receiver, names.values())
-        fallback = f'call("{group.called}", ({", ".join(positional)},), {given}, {public})'
-        guard = "not active" + (" and out is None" if out else "") + (" and not keywords" if worded else "")
-        guard += " and not more" if more else ""
+        names: Names = {a.name: Name(users_name(a)) for a in arguments} | {first.name: Name(receiver)}
+        runs = [_running(o, names, Name(receiver)) for o in operators]
+        tried = [self._attempt(o, names, o.schema.arguments, r) for o, r in zip(operators, runs, strict=True)]
+        positional = [Name(receiver), *[names[a.name] for a in arguments if not a.kwarg_only]]
+        loose = [Starred(Name("more"))] if more else []
+        keywords = {a.name: names[a.name] for a in arguments if a.kwarg_only}
+        keywords |= {"out": Name("out")} if out else {}
+        given = _among(keywords) if worded else _dictionary(keywords)
+        guard = [_NOT_ACTIVE, *([_NO_OUT] if out else []), *([_NO_KEYWORDS] if worded else [])]
+        guard += [filled("not more")] if more else []
         return Binding(
             group.function,
             tuple(parameters),
             self._returns(operators),
-            receiver,
-            attempts,
-            fallback,
+            Name(receiver),
+            tuple([a for a in tried if a is not None]),
+            _second_path(group, tuple_of([*positional, *loose]), given, _public(group, receiver, names)),
             group.doc,
-            guard,
+            tuple(guard),
             words=words,
         )
 
@@ -141,33 +146,29 @@ class BindingWriter:
         method = receiver == "self"
         known = METHOD_WORDS if method else {}  # a function gets them among **keywords
         words = tuple((name, word, "MISSING") for name, word, _ in _words(common.slots, known))
-        names = {a.name: users_name(a) for a in common.arguments}
-        keywords = [f"{names[a.name]}={text}" for a, text in common.keywords]
+        names: Names = {a.name: Name(users_name(a)) for a in common.arguments}
+        keywords = [f"{users_name(a)}={text}" for a, text in common.keywords]
         parameters = [receiver if method else f"{receiver}=MISSING"]
-        parameters += [f"{names[a.name]}=MISSING" for a in common.slots]
+        parameters += [f"{users_name(a)}=MISSING" for a in common.slots]
         parameters += [f"{word}=MISSING" for _, word, _ in words]
         parameters += ["*", *keywords] if keywords else []
         parameters += [] if method else ["**keywords"]
         tried = [
-            self._nested_attempt(o, common.may_be_missing(o, operators[:i]), common, names, receiver)
+            self._nested_attempt(o, common.may_be_missing(o, operators[:i]), common, names, Name(receiver))
             for i, o in enumerate(operators)
         ]
-        attempts = [a for a in tried if a.condition != "False"]
-        slots = "".join(
-            f'("{"input" if a.name == "self" else a.name}", {names[a.name]}), ' for a in common.slots
-        )
-        named = "".join(f'("{a.name}", {names[a.name]}), ' for a, _ in common.keywords)
-        more = "" if method else ", keywords"
-        public = _public(group.function, receiver, names.values())
+        slots = _pairs([("input" if a.name == "self" else a.name, names[a.name]) for a in common.slots])
+        named = _pairs([(a.name, names[a.name]) for a, _ in common.keywords])
+        given = Starred(call("as_given", Name(receiver), slots, named, *([] if method else [_KEYWORDS])))
         return Binding(
             group.function,
             tuple(parameters),
             self._returns(operators),
-            receiver,
-            tuple(attempts),
-            f'call("{group.called}", *as_given({receiver}, ({slots}), ({named}){more}), {public})',
+            Name(receiver),
+            tuple([a for a in tried if a is not None]),
+            _second_path(group, given, _public(group, receiver, names)),
             group.doc,
-            "not active" if method else "not active and not keywords",
+            (_NOT_ACTIVE,) if method else (_NOT_ACTIVE, _NO_KEYWORDS),
             words=words,
         )
 
@@ -176,44 +177,41 @@ class BindingWriter:
         operator: Operator,
         optional: Container[str],
         common: Nested,
-        names: Mapping[str, str],
-        receiver: str,
-    ) -> Attempt:
+        names: Names,
+        receiver: Expr,
+    ) -> Attempt | None:
         """The first path of an overload: what it has not must be missing, what is optional there may be."""
         own = {a.name for a in operator.schema.arguments}
         here = {operator.schema.positional[0].name: receiver} | {n: t for n, t in names.items() if n in own}
         runs = _running(operator, here, receiver)
         attempt = self._attempt(operator, here, operator.schema.arguments, runs, optional=optional)
-        tests = [f"{names[a.name]} is MISSING" for a in common.slots if a.name not in own]
-        tests += [f"{names[a.name]} is {text}" for a, text in common.keywords if a.name not in own]
-        tests += [] if attempt.condition == "True" else [attempt.condition]
-        if attempt.condition == "False":
-            return attempt
-        return replace(attempt, condition=" and ".join(tests) or "True")
+        if attempt is None:
+            return None
+        tests = [filled("x is MISSING", x=names[a.name]) for a in common.slots if a.name not in own]
+        tests += [filled(f"x is {text}", x=names[a.name]) for a, text in common.keywords if a.name not in own]
+        return replace(attempt, tests=(*tests, *attempt.tests))
 
     def _joining(self, group: Group, operator: Operator) -> Binding:
         """``def cat(tensors, dim=0, *, out=None)``: the tensors of the list have one Type, most often."""
         arguments = operator.schema.arguments
         words = _words(arguments, NUMPY_WORDS)
         parameters = _parameters(arguments, words, bool(group.outs))
-        names = {a.name: users_name(a) for a in arguments}
-        tensors = names[arguments[0].name]
-        within = names | {arguments[0].name: "_held"}
-        attempt = replace(self._attempt(operator, within, arguments, "_held"), receiver="")
-        positional = "".join(f"{names[a.name]}, " for a in arguments if not a.kwarg_only)
-        keywords = [f'"{a.name}": {names[a.name]}' for a in arguments if a.kwarg_only]
-        keywords += ['"out": out'] if group.outs else []
-        out = " and out is None" if group.outs else ""
-        public = _public(group.function, "", names.values())
+        names: Names = {a.name: Name(users_name(a)) for a in arguments}
+        held = Name("_held")
+        attempt = self._attempt(operator, {**names, arguments[0].name: held}, arguments, held)
+        positional = tuple_of([names[a.name] for a in arguments if not a.kwarg_only])
+        keywords = {a.name: names[a.name] for a in arguments if a.kwarg_only}
+        keywords |= {"out": Name("out")} if group.outs else {}
+        one_type = filled("(t := one_type(_held := held(x))) is not None", x=names[arguments[0].name])
         return Binding(
             group.function,
             tuple(parameters),
             self._returns((operator,)),
-            "",
-            (attempt,) if attempt.condition != "False" else (),
-            f'call("{group.called}", ({positional}), {{{", ".join(keywords)}}}, {public})',
+            None,
+            () if attempt is None else (replace(attempt, receiver=None),),
+            _second_path(group, positional, _dictionary(keywords), _public(group, "", names)),
             group.doc,
-            f"not active{out} and (t := one_type(_held := held({tensors}))) is not None",
+            (_NOT_ACTIVE, *([_NO_OUT] if group.outs else []), one_type),
             words=words,
         )
 
@@ -221,7 +219,7 @@ class BindingWriter:
         self, group: Group, operators: tuple[Operator, ...], receiver: str, starts_with_self: bool
     ) -> Binding:
         """``def sum(self, *args, **keywords)``: overloads that no one signature covers."""
-        first = "self" if receiver == "self" else "args[0]"
+        first = _SELF if receiver == "self" else argument(0)
         attempts = [a for o in operators for a in self._open_attempts(o, receiver)]
         forms: tuple[KeywordForm, ...] = ()
         if starts_with_self:
@@ -231,31 +229,32 @@ class BindingWriter:
                 group.function,
                 ("*args", "**keywords"),
                 self._returns(operators),
-                "args[0]",
+                first,
                 tuple(attempts),
-                f'call("{group.called}", args, keywords, {group.function})',
+                _second_path(group, _ARGS, _KEYWORDS, Name(group.function)),
                 group.doc,
-                "not active and not keywords",
+                (_NOT_ACTIVE, _NO_KEYWORDS),
                 forms=forms,
             )
-        given, keywords = "args", "keywords"
-        public = _public(group.function, receiver)
+        all_given = filled("(self, *args)")
+        given: list[Expr] = [_ARGS, _KEYWORDS, _public(group, receiver)]
         if receiver == "self" and starts_with_self:
-            given = "(self, *args)"
+            given[0] = all_given
         elif receiver == "self":  # x.where(condition, other): self is not the first argument
             before = [a.name for a in operators[0].schema.arguments].index("self")
-            given = f"(*args[:{before}], self, *args[{before}:]) if len(args) >= {before} else args"
-            keywords = f'keywords if len(args) >= {before} else {{**keywords, "input": self}}'
-            public += ", (self, *args), keywords"
+            inserted = f"(*args[:{before}], self, *args[{before}:]) if len(args) >= {before} else args"
+            named = Call(Name("dict"), (_KEYWORDS,), (Keyword("input", _SELF),))
+            keywords = filled(f"keywords if len(args) >= {before} else named", named=named)
+            given = [filled(inserted), keywords, given[2], all_given, _KEYWORDS]
         return Binding(
             group.function,
             (*(("self",) if receiver == "self" else ()), "*args", "**keywords"),
             self._returns(operators),
-            first if starts_with_self else "",
+            first if starts_with_self else None,
             tuple(attempts),
-            f'call("{group.called}", {given}, {keywords}, {public})',
+            _second_path(group, *given),
             group.doc,
-            "not active and not keywords",
+            (_NOT_ACTIVE, _NO_KEYWORDS),
             forms=forms,
         )
 
@@ -264,17 +263,17 @@ class BindingWriter:
         if any(_makes_new(o) for o in operators):
             return ()  # there ``requires_grad=`` is among them
         forms: list[KeywordForm] = []
-        left_out: set[str] = set()  # which an overload takes, so that no later one may
-        first = "self" if receiver == "self" else "args[0]"
+        left_out: set[tuple[int | str, ...]] = set()  # which an overload takes, so that no later one may
+        first = _SELF if receiver == "self" else argument(0)
         for o in operators:
 
-            def attempted(names: dict[str, str], o: Operator = o) -> tuple[str, str]:
+            def attempted(names: dict[str, Expr], o: Operator = o) -> tuple[tuple[Expr, ...], Expr] | None:
                 names = {o.schema.positional[0].name: first} | names
                 made = self._attempt(o, names, o.schema.arguments, first, complete=False)
-                return made.condition, made.call
+                return None if made is None else (made.tests, made.call)
 
             def testable(argument: Argument, o: Operator = o) -> bool:
-                return value_test(o, argument, "x", False)[0] not in ("False", "x is None")
+                return value_test(o, argument, Name("x"), False)[0] not in (FALSE, filled("x is None"))
 
             found = list(keyword_forms(o, 0 if receiver == "self" else 1, testable, attempted))
             forms += [form for form in found[:FORMS] if form.given not in left_out]
@@ -285,9 +284,9 @@ class BindingWriter:
         """The first paths of an overload by the number of arguments given."""
         apart = "self" if receiver == "self" else ""
         rest = [a for a in operator.schema.positional if a.name != apart]
-        names = {a.name: f"args[{i}]" for i, a in enumerate(rest)} | ({apart: apart} if apart else {})
-        runs = _running(operator, names, "")
-        if not runs:
+        names: Names = {a.name: argument(i) for i, a in enumerate(rest)} | ({apart: _SELF} if apart else {})
+        runs = _running(operator, names, None)
+        if runs is None:
             return
         if _variadic(operator):
             yield from self._variadic_attempts(operator, names, runs)
@@ -296,67 +295,57 @@ class BindingWriter:
         for count in range(required, len(rest) + 1):
             given = {n: t for n, t in names.items() if n == apart or n in {a.name for a in rest[:count]}}
             attempt = self._attempt(operator, given, operator.schema.arguments, runs, complete=False)
-            if attempt.condition != "False":
-                more = "" if attempt.condition == "True" else f" and {attempt.condition}"
-                yield replace(attempt, condition=f"len(args) == {count}{more}")
+            if attempt is not None:
+                yield replace(attempt, tests=(filled(f"len(args) == {count}"), *attempt.tests))
 
-    def _variadic_attempts(
-        self, operator: Operator, names: Mapping[str, str], runs: str
-    ) -> Iterator[Attempt]:
+    def _variadic_attempts(self, operator: Operator, names: Names, runs: Expr) -> Iterator[Attempt]:
         """The first paths of an overload whose last argument is a list, which may be given loose."""
         *before, sizes = operator.schema.positional
-        defaults = [default(a) for a in operator.schema.kwarg_only]
-        if [names[a.name] for a in before] != [runs] or None in defaults:
+        defaults = [default_of(a) for a in operator.schema.kwarg_only]
+        more = [found for found in defaults if found is not None]
+        x = names[sizes.name]
+        if [names[a.name] for a in before] != [runs] or len(more) < len(defaults):
             return
-        more = "".join(f", {text}" for text in defaults)
-        first = names[sizes.name]
-        at = int(first[5:-1])
-        loose = f"args[{at}:]" if at else "args"
-        method = f"t.{operator.name.method}"
-        yield Attempt(
-            f"len(args) > {at} and {first}.__class__ is int", f"{method}({runs}, {loose}{more})", runs
-        )
-        one = f"len(args) == {at + 1} and ({first}.__class__ is tuple or ints({first}))"
-        yield Attempt(one, f"{method}({runs}, tuple({first}){more})", runs)
+        at = len(operator.schema.positional) - 1 - (runs == _SELF)
+        loose = filled(f"args[{at}:]" if at else "args")
+        tests = filled(f"len(args) > {at}"), filled("x.__class__ is int", x=x)
+        yield Attempt(tests, _method(operator, [runs, loose, *more]), runs)
+        tests = filled(f"len(args) == {at + 1}"), filled("x.__class__ is tuple or ints(x)", x=x)
+        yield Attempt(tests, _method(operator, [runs, filled("tuple(x)", x=x), *more]), runs)
 
     def _attempt(
         self,
         operator: Operator,
-        names: Mapping[str, str],
+        names: Names,
         arguments: Iterable[Argument],
-        receiver: str,
+        receiver: Expr | None,
         complete: bool = True,
         optional: Container[str] = (),
-    ) -> Attempt:
-        """The test that the arguments need no conversion, and the Type's method.
+    ) -> Attempt | None:
+        """The tests that the arguments need no conversion, and the Type's method; None where they always do.
 
         Those that are ``optional`` may be MISSING, and have their default then.
         """
-        conditions: list[str] = []
-        values: list[str] = []
+        tests: list[Expr] = []
+        values: list[Expr] = []
         for a in arguments:
-            text = names.get(a.name)
-            if text is None:
-                fallback = default(a)
-                if fallback is None:  # required, and not among what is given
-                    return Attempt("False", "")
-                values.append(fallback)
+            x, otherwise = names.get(a.name), default_of(a)
+            if x is None:
+                if otherwise is None:  # required, and not among what is given
+                    return None
+                values.append(otherwise)
                 continue
-            condition, value = value_test(operator, a, text, is_receiver=text == receiver)
-            if condition == "False" and complete:
-                condition = f"{text} is None" if default(a) == "None" else "False"
+            test, value = value_test(operator, a, x, is_receiver=x == receiver)
+            if test == FALSE and complete and otherwise == NONE:
+                test = filled("x is None", x=x)
             if a.name in optional:
-                condition, value = or_missing(condition, value, text, default(a))
-            conditions += [condition] if condition != "True" else []
+                assert otherwise is not None
+                test, value = or_missing(test, value, x, otherwise)
+            tests += [test] if test != TRUE else []
             values.append(value)
-        if "False" in conditions:
-            return Attempt("False", "")
-        call = f"t.{operator.name.method}({', '.join(values)})"
-        return Attempt(" and ".join(conditions) or "True", call, receiver)
+        return None if FALSE in tests else Attempt(tuple(tests), _method(operator, values), receiver)
 
-    def _number_attempt(
-        self, operator: Operator, names: Mapping[str, str], receiver: str = "self"
-    ) -> Iterable[Attempt]:
+    def _number_attempt(self, operator: Operator, names: Names) -> Iterable[Attempt]:
         """A Python number for the second operand: a 0-d tensor of the first one's Type."""
         arguments = operator.schema.arguments
         if (
@@ -369,16 +358,16 @@ class BindingWriter:
         number = names.get(arguments[1].name)
         if number is None:
             return
-        conditions = [f"{number}.__class__ in t.weak{but_refused(operator, number)}"]
-        values = [receiver, f"t.number({number})"]
+        tests = [filled(f"x.__class__ in t.weak{but_refused(operator)}", x=number)]
+        values = [_SELF, filled("t.number(x)", x=number)]
         for a in arguments[2:]:
-            condition, value = (
-                value_test(operator, a, names[a.name], False) if a.name in names else ("True", default(a))
-            )
-            conditions += [condition] if condition != "True" else []
-            values.append(str(value))
-        if "False" not in conditions and "None" not in values[2:]:
-            yield Attempt(" and ".join(conditions), f"t.{operator.name.method}({', '.join(values)})")
+            default_value: tuple[Expr, Expr] = (TRUE, default_of(a) or NONE)
+            given = value_test(operator, a, names[a.name], False) if a.name in names else default_value
+            test, value = given
+            tests += [test] if test != TRUE else []
+            values.append(value)
+        if FALSE not in tests and NONE not in values[2:]:
+            yield Attempt(tuple(tests), _method(operator, values))
 
     # -- factories ---------------------------------------------------------------------------
 
@@ -387,11 +376,11 @@ class BindingWriter:
             group.function,
             ("*args", "requires_grad=False", "**keywords"),
             self._returns(operators),
-            "",
+            None,
             tuple([attempt for o in operators for attempt in factory_attempts(o)]),
-            f'make("{group.called}", args, keywords, {group.function}, requires_grad)',
+            _making(_second_path(group, _ARGS, _KEYWORDS, Name(group.function))),
             group.doc,
-            "not active and requires_grad is False",
+            (_NOT_ACTIVE, filled("requires_grad is False")),
         )
 
     # -- Python's operators --------------------------------------------------------------------
@@ -413,17 +402,16 @@ class BindingWriter:
         attempts: list[Attempt] = []
         numbers: list[Attempt] = []  # behind the overloads that take a number as it is
         for o in group.operators if order and order[0] == "self" else ():
-            names = {a.name: n for a, n in zip(o.schema.arguments, order, strict=False)}
+            names: Names = {a.name: Name(n) for a, n in zip(o.schema.arguments, order, strict=False)}
             if len(names) == len(order) and o.schema.arguments[0].type.is_tensor:
-                attempts.append(self._attempt(o, names, o.schema.arguments, "self", complete=False))
+                attempt = self._attempt(o, names, o.schema.arguments, _SELF, complete=False)
+                attempts += [] if attempt is None else [attempt]
                 numbers += self._number_attempt(o, names)
-        taken = {a.condition for a in attempts}
-        attempts += [a for a in numbers if a.condition not in taken]
-        public = self.seen_as(name, order, group)
-        call = "call_comparison" if name in COMPARISONS else "call_operator"
-        fallback = f'{call}("{group.called}", ({", ".join(order)},), "{public}")'
-        kept = tuple(a for a in attempts if a.condition != "False")
-        return Binding(name, tuple(parameters), "Any", "self", kept, fallback, "")
+        taken = {a.tests for a in attempts}
+        attempts += [a for a in numbers if a.tests not in taken]
+        second = "call_comparison" if name in COMPARISONS else "call_operator"
+        given = Constant(group.called), tuple_of(names_of(order)), Constant(self.seen_as(name, order, group))
+        return Binding(name, tuple(parameters), "Any", _SELF, tuple(attempts), call(second, *given), "")
 
     def seen_as(self, name: str, order: tuple[str, ...], group: Group) -> str:
         """What function overrides are told that was called: the method that a special method stands for."""
@@ -451,9 +439,37 @@ def _worded(operator: Operator) -> bool:
     return public and any(a.name in ("self", "input", "other") for a in operator.schema.arguments)
 
 
-def _among(keywords: Sequence[str]) -> str:
+def _dictionary(keywords: Names, rest: Expr | None = None) -> Expr:
+    """The keywords of a call."""
+    return Dictionary(tuple(map(Constant, keywords)), tuple(keywords.values()), rest)
+
+
+def _among(keywords: Names) -> Expr:
     """The keywords of a call: those of the signature, and whatever else was given."""
-    return f"{{{', '.join(keywords)}, **keywords}}" if keywords else "keywords"
+    return _dictionary(keywords, _KEYWORDS) if keywords else _KEYWORDS
+
+
+def _pairs(named: Iterable[tuple[str, Expr]]) -> Expr:
+    """Names and what was given for them."""
+    return tuple_of([tuple_of([Constant(name), value]) for name, value in named])
+
+
+def _second_path(group: Group, *given: Expr) -> Call:
+    """The call that every way ends in which no first path takes."""
+    return call("call", Constant(group.called), *given)
+
+
+def _making(second_path: Expr) -> Expr:
+    """The same of what makes leaves."""
+    assert isinstance(second_path, Call)
+    return replace(
+        second_path, function=Name("make"), arguments=(*second_path.arguments, Name("requires_grad"))
+    )
+
+
+def _method(operator: Operator, values: Sequence[Expr]) -> Expr:
+    """The call of the Type's method."""
+    return Call(Attribute(Name(TYPE), operator.name.method), tuple(values))
 
 
 def _parameters(
@@ -482,7 +498,7 @@ def _parameters(
     return [*positional, "*", *keywords] if keywords else positional
 
 
-def _running(operator: Operator, names: Mapping[str, str], otherwise: str) -> str:
+def _running(operator: Operator, names: Names, otherwise: Expr | None) -> Expr | None:
     """The tensor whose Type runs an operator: the first one, of those that are promoted if there are such."""
     tensors = [a.name for a in operator.schema.arguments if a.type.is_tensor]
     promoted = [name for name in tensors if name in operator.promoted]
@@ -494,12 +510,14 @@ def takes_numbers(operator: Operator) -> bool:
     return bool(operator.operators) and "pointwise" in operator.tags
 
 
-def _public(function: str, receiver: str, parameters: Iterable[str] = ()) -> str:
+def _public(group: Group, receiver: str, parameters: Names | None = None) -> Expr:
     """What a binding calls itself on the second path: the function, or the method's name."""
+    name = Constant(group.function)
     if receiver == "self":
-        return f'"{function}"'
+        return name
     # Where a parameter, or the Type, has the name of the function.
-    return f'globals()["{function}"]' if function in (*parameters, "t") else function
+    taken = {TYPE, *[x.id for x in (parameters or {}).values() if isinstance(x, Name)]}
+    return Subscript(call("globals"), name) if group.function in taken else Name(group.function)
 
 
 def makes_leaf(operators: Sequence[Operator]) -> bool:
@@ -521,8 +539,8 @@ def _leaf_maker(binding: Binding) -> Binding:
     return replace(
         binding,
         parameters=(*named, "requires_grad=False", *binding.parameters[len(named) :]),
-        guard=f"{binding.guard} and not requires_grad",
-        fallback=f"make{binding.fallback.removeprefix('call').removesuffix(')')}, requires_grad)",
+        guard=(*binding.guard, filled("not requires_grad")),
+        fallback=_making(binding.fallback),
     )
 
 
@@ -536,11 +554,10 @@ def _writes_first_list(operator: Operator) -> bool:
 def _giving_back(binding: Binding) -> Binding:
     """The same binding, which returns the list that it is given, as PyTorch's functions do."""
     first = binding.parameters[0]
-    given = '(*args, keywords.get("self"))[0]' if first == "*args" else first
-    attempts = [replace(a, call=f"or_given({a.call}, {given})") for a in binding.attempts]
-    return replace(
-        binding, returns="Any", attempts=tuple(attempts), fallback=f"or_given({binding.fallback}, {given})"
-    )
+    given = filled("(*args, keywords.get('self'))[0]" if first == "*args" else first)
+    attempts = [replace(a, call=call("or_given", a.call, given)) for a in binding.attempts]
+    fallback = call("or_given", binding.fallback, given)
+    return replace(binding, returns="Any", attempts=tuple(attempts), fallback=fallback)
 
 
 def _variadic(operator: Operator) -> bool:

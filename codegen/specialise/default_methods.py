@@ -21,6 +21,8 @@ from ...ir.expressions import (
     Name,
     Parameter,
     Subscript,
+    all_of,
+    any_of,
     constant,
     dotted,
     replaced,
@@ -35,7 +37,7 @@ from ..model.metadata import SLOTS
 from ..model.methods import CallMethod
 from ..model.names import EXPLICIT, FILLS_OUT, IMPLICIT, WARNS_OF_SIZE
 from ..model.operators import Kernel, Operator
-from ..model.records import Input, all_of, any_of, kept_metadata, next_edges
+from ..model.records import Input, kept_metadata, next_edges
 from ..model.schema import Argument
 from ..read.functions import ABSOLUTE, module_path
 from .headers import Parameters, parameters, plain_arguments

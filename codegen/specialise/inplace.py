@@ -11,14 +11,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from ...ir.expressions import Attribute, Call, Conditional, Constant, Expr, Keyword, Logical, Name, dotted
+from ...ir.expressions import (
+    Attribute,
+    Call,
+    Conditional,
+    Constant,
+    Expr,
+    Keyword,
+    Logical,
+    Name,
+    all_of,
+    dotted,
+)
 from ...ir.reader import filled
 from ..derive.ufuncs import Ufuncs
 from ..model.annotations import parameter_name
 from ..model.derived import Variant
 from ..model.methods import StoreMethod, WriteMethod
 from ..model.operators import Formula, Operator, Primitive, ScalarType
-from ..model.records import all_of
 from .headers import parameters
 from .recording import super_call
 from .type_methods import FLAT, Specialiser

@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
+from ...ir.expressions import Constant, Expr, Name, Subscript, all_of, constant
+from ...ir.reader import filled
+from ...ir.statements import If, Return, Statement, let
 from ..model.annotations import default
 from ..model.operators import Operator
 from ..model.schema import Argument
-from .argument_tests import returned_if
 
 #: How many combinations are written out for an overload; those with fewer keywords come first.
 FORMS = 6
@@ -25,21 +27,24 @@ MOST_KEYWORDS = 3
 class KeywordForm:
     """One combination: what ``(len(args), *keywords)`` is, the test of the values, and the call."""
 
-    given: str
+    given: tuple[int | str, ...]
     values: tuple[tuple[str, str], ...]  # local name, keyword
-    condition: str
-    call: str
+    tests: tuple[Expr, ...]
+    call: Expr
 
-    def statements(self) -> Iterator[str]:
-        """The statements that return what a call of this form gives, if the test holds."""
-        yield f"if given == {self.given}:"
-        for local, keyword in self.values:
-            yield f'    {local} = keywords["{keyword}"]'
-        yield from (f"    {line}" for line in returned_if(self.condition, self.call))
+    def statement(self) -> Statement:
+        """The statement that returns what a call of this form gives, if the tests hold."""
+        values = [
+            let(local, Subscript(Name("keywords"), Constant(keyword))) for local, keyword in self.values
+        ]
+        returned: Statement = Return(self.call)
+        if self.tests:
+            returned = If(all_of(self.tests), (returned,))
+        return If(filled("given == form", form=constant(self.given)), (*values, returned))
 
 
-#: From the texts of arguments by their names: the test that they need no conversion, and the call.
-Attempted = Callable[[dict[str, str]], tuple[str, str]]
+#: From the arguments by their names: the tests that they need no conversion, and the call; or there is none.
+Attempted = Callable[[dict[str, Expr]], tuple[tuple[Expr, ...], Expr] | None]
 
 
 def keyword_forms(
@@ -48,12 +53,17 @@ def keyword_forms(
     """The forms of an overload; ``offset`` is how many of ``args`` stand before its second argument."""
     rest = list(operator.schema.positional[1:])
     for count, named in _combinations(rest, operator.schema.kwarg_only, testable):
-        names = {a.name: f"args[{i + offset}]" for i, a in enumerate(rest[:count])}
-        values = tuple((f"k{i}", a.name) for i, a in enumerate(named))
-        condition, call = attempted(names | {keyword: local for local, keyword in values})
-        if condition != "False":
-            given = ", ".join([str(count + offset), *(f'"{a.name}"' for a in named)])
-            yield KeywordForm(f"({given})", values, condition, call)
+        names: dict[str, Expr] = {a.name: argument(i + offset) for i, a in enumerate(rest[:count])}
+        values = tuple([(f"k{i}", a.name) for i, a in enumerate(named)])
+        made = attempted(names | {keyword: Name(local) for local, keyword in values})
+        if made is not None:
+            given: tuple[int | str, ...] = (count + offset, *[a.name for a in named])
+            yield KeywordForm(given, values, *made)
+
+
+def argument(number: int) -> Expr:
+    """``args[number]``"""
+    return Subscript(Name("args"), Constant(number))
 
 
 def _combinations(

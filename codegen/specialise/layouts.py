@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...ir.expressions import Conditional, Expr, Name, Operation
+from ...ir.expressions import Conditional, Expr, Name, Operation, all_of
 from ...ir.reader import filled
 from ...ir.statements import call
 from ..model.annotations import parameter_name
 from ..model.operators import Kernel, Operator, ResultLayout
-from ..model.records import all_of
 from ..model.results import Relaid
 
 

@@ -28,7 +28,6 @@ from ...ir.lower.instructions import Instructions, Kind, Unlowerable, Value
 from ...ir.lower.scalars import Operand as ScalarOperand, ScalarLowering
 from ...ir.routines import Routines
 from ...ir.types import Dtype, Types
-from ...ir.writer import write
 from ..model.operators import Primitive
 from .blocks import CostModel
 
@@ -46,12 +45,8 @@ class NativeForm:
     given: tuple[Expr, ...]
 
     @property
-    def there(self) -> str:
+    def there(self) -> Expr:
         """The condition that there is a kernel."""
-        return write(self._there)
-
-    @property
-    def _there(self) -> Expr:
         return Operation("is not", (Assigned(KERNEL, self.kernel), Constant(None)))
 
     def plain(self, out: Expr = _NEW) -> Expr:
@@ -69,7 +64,7 @@ class NativeForm:
 
     def otherwise(self, call: Expr, numpy: Expr) -> Expr:
         """A call of the kernel where there is one, else NumPy's form."""
-        return Conditional(self._there, call, numpy)
+        return Conditional(self.there, call, numpy)
 
 
 class NativeForms:

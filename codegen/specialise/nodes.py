@@ -1,4 +1,4 @@
-"""Specialise: the texts of Nodes over Tensors, and of forward-mode functions.
+"""Specialise: Nodes over Tensors, and forward-mode functions.
 
 A formula's tree is rewritten: the names of arguments and results become what the Node has
 saved, helpers and declared functions become imports. The form over arrays is made of the same
@@ -17,9 +17,12 @@ from ...ir.expressions import (
     Clause,
     Comprehension,
     Constant,
+    Elements,
     Expr,
     Name,
     Operation,
+    Starred,
+    any_of,
     bound_by,
     dotted,
     free_names,
@@ -27,13 +30,14 @@ from ...ir.expressions import (
     replaced,
     walk,
 )
+from ...ir.reader import filled
+from ...ir.statements import NONE, call, tuple_of
 from ...ir.types import ARRAY, Types, ValueType
-from ...ir.writer import write
 from ..check.names import TENSOR_BUILTINS
 from ..model.annotations import parameter_name
 from ..model.derived import Gradient, JvpSpec, NodeSpec, Saved
 from ..model.metadata import METADATA
-from ..model.nodes import Assign, Branch, JvpFunction, NodeClass
+from ..model.nodes import Branch, Common, JvpFunction, Local, NodeClass
 from ..model.operators import Operator
 from ..model.schema import Argument
 from ..parse.formula import ORIGINAL_SELF, gradient_number, metadata_use, result_numbers, saved
@@ -56,42 +60,53 @@ def _rebuilt(what: str, stem: str, of_list: bool) -> Expr:
     return Comprehension("list", metadata.of(each), (Clause(each, kept),))
 
 
-def edge_of(node: NodeSpec, position: int) -> str:
-    """The expression of the edge, or the slice of edges, of an input."""
+def edge_of(node: NodeSpec, position: int) -> Expr:
+    """The edge, or the slice of edges, of an input."""
     before = [i for i in range(position) if node.inputs[i].is_tensor_list]
     after = len(node.inputs) - position - 1
     if node.inputs[position].is_tensor_list:
         stop = f"len(edges) - {after}" if after else ""
-        return f"edges[{position or ''}:{stop}]"
-    return f"edges[{position - len(node.inputs)}]" if before else f"edges[{position}]"
+        return filled(f"edges[{position or ''}:{stop}]")
+    return filled(f"edges[{position - len(node.inputs)}]" if before else f"edges[{position}]")
 
 
-def condition_of(node: NodeSpec, positions: Iterable[int]) -> str:
+def condition_of(node: NodeSpec, positions: Iterable[int]) -> Expr:
     """Whether any of the inputs wants its gradient."""
-    parts = []
+    tests = []
     for p in positions:
-        edge = edge_of(node, p)
-        parts.append(f"any({edge})" if node.inputs[p].is_tensor_list else f"{edge} is not None")
-    return " or ".join(parts)
+        wanted = "any(edge)" if node.inputs[p].is_tensor_list else "edge is not None"
+        tests.append(filled(wanted, edge=edge_of(node, p)))
+    return any_of(tests)
 
 
-def unpacked_once(
-    node: NodeSpec, branches: Sequence[Branch]
-) -> tuple[tuple[tuple[str, tuple[Assign, ...]], ...], tuple[Branch, ...]]:
+def mask_of(node: NodeSpec, positions: Iterable[int]) -> Local:
+    """The name for which of the inputs want their gradients."""
+    return Local("grad_input_mask", tuple_of([condition_of(node, (p,)) for p in positions]))
+
+
+def returned_by(node: NodeSpec) -> Elements:
+    """The gradients as a Node gives them."""
+    return tuple_of([
+        Starred(call("spread", Name(f"g{i}"), edge_of(node, i))) if a.is_tensor_list else Name(f"g{i}")
+        for i, a in enumerate(node.inputs)
+    ])  # fmt: skip
+
+
+def unpacked_once(node: NodeSpec, branches: Sequence[Branch]) -> tuple[Common, tuple[Branch, ...]]:
     """What several branches unpack, by the condition that one of them runs; and the branches without that.
 
     A hook that unpacks is called once for each saved value, as in PyTorch.
     """
-    users: dict[Assign, list[int]] = {}
+    users: dict[Local, list[int]] = {}
     for number, branch in enumerate(branches):
-        for statement in branch.prepare:
-            users.setdefault(statement, []).append(number)
-    common: dict[str, tuple[Assign, ...]] = {}
-    for statement, numbers in users.items():
+        for unpacked in branch.prepare:
+            users.setdefault(unpacked, []).append(number)
+    common: dict[Expr | None, tuple[Local, ...]] = {}
+    for unpacked, numbers in users.items():
         if len(numbers) > 1:
             positions = sorted({i for n in numbers for i in node.gradients[n].inputs})
-            condition = condition_of(node, positions) if len(positions) < len(node.inputs) else ""
-            common[condition] = (*common.get(condition, ()), statement)
+            condition = condition_of(node, positions) if len(positions) < len(node.inputs) else None
+            common[condition] = (*common.get(condition, ()), unpacked)
     left = [replace(b, prepare=tuple(s for s in b.prepare if len(users[s]) == 1)) for b in branches]
     return tuple(common.items()), tuple(left)
 
@@ -159,20 +174,15 @@ class NodeWriter:
         slots += ["num_inputs"] if number_of_gradients(spec.operator) is None else []
         results = any(s.what == "result" for s in spec.saved)
         released = tuple(s.slot for s in spec.saved if s.what in ("tensor", "tensors", "result"))
-        names = [f"g{i}" for i in range(len(spec.inputs))]
-        returned = ", ".join(
-            f"*spread(g{i}, {edge_of(spec, i)})" if a.is_tensor_list else f"g{i}"
-            for i, a in enumerate(spec.inputs)
-        )
         return NodeClass(
             name=spec.name,
             bases="SavesResults" if results else "GeneratedNode",
             slots=tuple(sorted(slots)),
             parameter="grads" if takes_tuple(spec.operator) else "grad",
-            gradients=tuple(names),
+            gradients=tuple([f"g{i}" for i in range(len(spec.inputs))]),
             common=common,
             branches=branches,
-            returned=f"({returned}{',' if len(names) == 1 else ''})",
+            returned=returned_by(spec),
             released=released,
             shown=spec.shown,
             num_inputs=number_of_gradients(spec.operator),
@@ -190,11 +200,11 @@ class NodeWriter:
             condition=condition_of(spec, gradient.inputs),
             prepare=tuple(prepare),
             targets=gradient.target or ", ".join(f"g{i}" for i in gradient.inputs),
-            formula=write(tree),
+            formula=tree,
             named=tuple(self._widened(spec, gradient, rewriter.known, tree)),
         )
 
-    def _widened(self, spec: NodeSpec, gradient: Gradient, known: set[str], tree: Expr) -> Iterable[Assign]:
+    def _widened(self, spec: NodeSpec, gradient: Gradient, known: set[str], tree: Expr) -> Iterable[Local]:
         """The statement that widens the tensors of a formula, of which ``tree`` is the rewritten one."""
         others = {a.name for a in spec.operator.schema.arguments if not a.is_tensor_like}
         used = {name.id for name in free_names(tree)}
@@ -202,24 +212,23 @@ class NodeWriter:
         names.sort(key=lambda name: name != "grad")
         first = spec.inputs[gradient.inputs[0]]
         one = len(gradient.inputs) == 1 and not first.is_tensor_list and not takes_tuple(spec.operator)
-        edge = edge_of(spec, gradient.inputs[0]) if one and "grad" in names else ""
+        edge = edge_of(spec, gradient.inputs[0]) if one and "grad" in names else None
         return self.widening.statements(spec.operator, [gradient.formula.tree], names, spec.helpers, edge)
 
     def _import(self, modules: Iterable[str]) -> None:
         for module in modules:
             self.modules[alias(module)] = module_path("tengen.formulas", module)
 
-    def _unpack(self, spec: NodeSpec, gradient: Gradient, rewriter: Rewriter) -> Iterable[Assign]:
-        """Statements that bring back what the Node saved."""
+    def _unpack(self, spec: NodeSpec, gradient: Gradient, rewriter: Rewriter) -> Iterable[Local]:
+        """Names for what the Node saved."""
         kept = saved(gradient.formula, spec.operator)
         yield from gradient_statements(spec, gradient.formula.tree, rewriter, "materialize")
         if kept.input_mask:
-            mask = ", ".join(condition_of(spec, (i,)) for i in gradient.inputs)
             rewriter.known.add("grad_input_mask")
-            yield Assign("grad_input_mask", f"({mask}{',' if len(gradient.inputs) == 1 else ''})")
+            yield mask_of(spec, gradient.inputs)
         if kept.retain_variables:
             rewriter.known.add("retain_variables")
-            yield Assign("retain_variables", "graph_is_kept()")
+            yield Local("retain_variables", call("graph_is_kept"))
         positions = {a.name: i for i, a in enumerate(spec.inputs)}
         arguments = {a.name: a for a in spec.operator.schema.arguments}
         conditional = [name for name, _ in kept.conditional]
@@ -229,7 +238,7 @@ class NodeWriter:
         for name, number in results_used(spec.operator, gradient):
             rewriter.known.add(name)
             kind = f"node.type[{number}]" if takes_tuple(spec.operator) else "node.type"
-            yield Assign(name, f"unpack_result(node, node._result{number}, {number}, {kind})")
+            yield Local(name, filled(f"unpack_result(node, node._result{number}, {number}, {kind})"))
 
     # -- forward mode ------------------------------------------------------------------------
 
@@ -243,7 +252,7 @@ class NodeWriter:
         parameters += more
         names = [parameter_name(a.name) for a in arguments if a.is_tensor_like] + more
         refused = {
-            f"{inputs[i].name}_t": write(g.formula.tree)
+            f"{inputs[i].name}_t": g.formula.tree
             for g in (node.gradients if node is not None else ())
             if not g.formula.implemented
             for i in g.inputs
@@ -258,12 +267,9 @@ class NodeWriter:
         else:
             assert node is not None
             trees = [self._element_wise(spec, node)]
-        read_shared = [(s.name, self._tangent(spec, s.formula.tree, inputs)) for s in spec.shared]
-        shared = [(name, write(tree)) for name, tree in read_shared]
+        shared = [(s.name, self._tangent(spec, s.formula.tree, inputs)) for s in spec.shared]
         calls, formulas = shared_calls(trees, "_tangents")
-        used = {
-            n.id for t in (*trees, *(read for _, read in read_shared)) if t is not None for n in free_names(t)
-        }
+        used = {n.id for t in (*trees, *(tree for _, tree in shared)) if t is not None for n in free_names(t)}
         tangents = [tangent for tangent, _ in zeros]
         single = trees[0] if len(trees) == 1 and not shared else None
         sum_ = None if single is None else terms(single, tangents, SUM)
@@ -280,7 +286,7 @@ class NodeWriter:
             widened=tuple(self._widened_tangents(spec, node, [n for n in names if n in used])),
         )
 
-    def _widened_tangents(self, spec: JvpSpec, node: NodeSpec | None, names: list[str]) -> Iterable[Assign]:
+    def _widened_tangents(self, spec: JvpSpec, node: NodeSpec | None, names: list[str]) -> Iterable[Local]:
         """The statement that widens what the formulas of tangents use: primals, tangents and results."""
         if spec.kind == "formula":
             formulas = [*(formula for _, formula in spec.formulas), *(s.formula for s in spec.shared)]
@@ -383,7 +389,7 @@ def slots_of(saved: Saved) -> tuple[str, ...]:
     return (saved.slot, f"{saved.slot}_version") if saved.what in ("tensor", "tensors") else (saved.slot,)
 
 
-def gradient_statements(spec: NodeSpec, tree: Expr, rewriter: Rewriter, materialize: str) -> Iterable[Assign]:
+def gradient_statements(spec: NodeSpec, tree: Expr, rewriter: Rewriter, materialize: str) -> Iterable[Local]:
     """Names for the incoming gradients that a formula uses, zeros where they are undefined."""
     rewriter.known |= {"grad", "grads"}
     if not takes_tuple(spec.operator):
@@ -400,20 +406,22 @@ def gradient_statements(spec: NodeSpec, tree: Expr, rewriter: Rewriter, material
             wanted[f"grad{number}"] = number
     for name, number in wanted.items():
         rewriter.known.add(name)
-        yield Assign(name, f"{materialize}(node, grads, {number})")
+        yield Local(name, call(materialize, Name("node"), Name("grads"), Constant(number)))
 
 
-def unpack_statement(spec: NodeSpec, argument: Argument, position: int | None, conditional: bool) -> Assign:
-    """The statement that brings back one saved argument as Tensor, Tensors or plain value.
+def unpack_statement(spec: NodeSpec, argument: Argument, position: int | None, conditional: bool) -> Local:
+    """The name for one saved argument, as Tensor, Tensors or plain value.
 
     ``conditional`` says that the Node may have None in its place though the argument was given.
     """
     name, slot = parameter_name(argument.name), f"node._{argument.name}"
-    edge = edge_of(spec, position) if position is not None else "None"
+    kept, version = dotted(slot), dotted(f"{slot}_version")
+    edge = edge_of(spec, position) if position is not None else NONE
     if argument.is_tensor_list:
-        return Assign(name, f"unpack_tensors({slot}, {slot}_version, {edge})")
-    if argument.is_tensor:
-        absent = conditional or argument.type.is_optional_tensor
-        optional = f"None if {slot} is None else " if absent else ""
-        return Assign(name, f"{optional}unpack_tensor({slot}, {slot}_version, {edge})")
-    return Assign(name, slot)
+        return Local(name, call("unpack_tensors", kept, version, edge))
+    if not argument.is_tensor:
+        return Local(name, kept)
+    value = call("unpack_tensor", kept, version, edge)
+    if conditional or argument.type.is_optional_tensor:
+        return Local(name, filled("None if kept is None else value", kept=kept, value=value))
+    return Local(name, value)

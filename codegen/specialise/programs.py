@@ -7,7 +7,6 @@ sure of its result, and never words an error.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from ...ir.expressions import (
@@ -19,19 +18,19 @@ from ...ir.expressions import (
     Logical,
     Name,
     Operation,
+    Starred,
+    all_of,
     dotted,
     replaced,
 )
 from ...ir.reader import read_expression
 from ..model.methods import CallMethod, KernelMethod, Method, StoreMethod, WriteMethod
-from ..model.nodes import Assign, Branch, NodeClass, Unpacked
+from ..model.nodes import Branch, Local, NodeClass, Unpacked
 from ..model.records import InputKind, Kept, Record, Save, SaveGroup
 from ..model.results import Relaid, Result, ResultKind
 from .binding import Attempt, Binding
 from .program_code import OUT, Code, Unwritable
 
-#: A name that is part of no dotted one.
-_ALONE = re.compile(r"\b(?<![.:@])\w+\b(?![.:@])")
 #: A zero of the dtype of a Tensor of the Type, and the one that the Type keeps.
 _ZERO, _KEPT_ZERO = read_expression("xp.zeros((), self._array.dtype)"), read_expression("T.numbers.zero")
 
@@ -53,8 +52,11 @@ def grouped(found: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def _without(function: str, text: str) -> str:
-    """A program with ``@`` for its function's name; by one pattern for all, which are many to compile."""
-    return _ALONE.sub(lambda word: "@" if word[0] == function else word[0], text)
+    """A program with ``@`` for its function's name."""
+    instructions = [line.split(" ") for line in text.split("; ")]
+    return "; ".join(
+        [" ".join(["@" if word == function else word for word in line]) for line in instructions]
+    )
 
 
 # -- methods ---------------------------------------------------------------------------------------
@@ -319,7 +321,7 @@ def of_release(node: NodeClass) -> str | None:
 
 
 def _apply_program(node: NodeClass) -> str:
-    if node.parameter != "grad" or "spread" in node.returned:
+    if node.parameter != "grad" or any(isinstance(e, Starred) for e in node.returned.elements):
         raise Unwritable
     code = Code(["node", "grad"], node=True)
     code.add("is_array", "grad")
@@ -329,10 +331,10 @@ def _apply_program(node: NodeClass) -> str:
         code.add("constant", "None")
         code.add("store", name)
         code.names.add(name)
-    for condition, statements in node.common:
+    for condition, unpacked in node.common:
         end = _add_condition(code, condition)
-        for statement in statements:
-            _add_statement(code, statement)
+        for local in unpacked:
+            _add_local(code, local)
         if end:
             code.place(end)
     for branch in node.branches:
@@ -347,12 +349,12 @@ def _apply_program(node: NodeClass) -> str:
     return code.text
 
 
-def _add_condition(code: Code, condition: str) -> str:
+def _add_condition(code: Code, condition: Expr | None) -> str:
     """The test of whether a branch runs; the label behind it."""
-    if not condition:
+    if condition is None:
         return ""
     end = code.label()
-    code.test(read_expression(condition), end)
+    code.test(condition, end)
     return end
 
 
@@ -364,20 +366,20 @@ _UNPACKING = {
 }
 
 
-def _add_statement(code: Code, statement: Assign) -> None:
-    """A statement that unpacks what a Node has saved, or that names something."""
-    if not statement.name.isidentifier():
+def _add_local(code: Code, local: Local) -> None:
+    """A name for what a Node has saved, or for what is computed."""
+    if not local.name.isidentifier():
         raise Unwritable
-    if statement.unpacked is None:
-        code.push(_over_slots(statement.value))
+    if local.unpacked is None:
+        code.push(_over_slots(local.value))
     else:
-        code.add(_UNPACKING[statement.unpacked], statement.slot)
-    _store(code, statement.name)
+        code.add(_UNPACKING[local.unpacked], local.slot)
+    _store(code, local.name)
 
 
-def _over_slots(text: str) -> Expr:
+def _over_slots(expr: Expr) -> Expr:
     """The expression in which ``edges`` is a slot of the Node's."""
-    return replaced(read_expression(text), {"edges": dotted("node.next_edges")})
+    return replaced(expr, {"edges": dotted("node.next_edges")})
 
 
 def _store(code: Code, name: str) -> None:
@@ -386,17 +388,17 @@ def _store(code: Code, name: str) -> None:
 
 
 def _add_branch(code: Code, branch: Branch) -> None:
-    for statement in branch.prepare:
-        _add_statement(code, statement)
+    for local in branch.prepare:
+        _add_local(code, local)
     targets = branch.targets.split(", ")
     end = ""
     if (native := branch.native) is not None:
         otherwise, end = code.label(), code.label()
-        code.push_kernel_call(read_expression(native.kernel), read_expression(native.small), otherwise)
+        code.push_kernel_call(native.kernel, native.small, otherwise)
         code.add("jump", to=end)
         code.place(otherwise)
-    for statement in branch.named:
-        _add_statement(code, statement)
+    for local in branch.named:
+        _add_local(code, local)
     code.push(_over_slots(branch.formula))
     if end:
         code.place(end)
@@ -436,6 +438,10 @@ def of_binding(binding: Binding) -> str | None:
     return code.text if written else None
 
 
+#: What the callable itself sees to.
+_SEEN_TO = (read_expression("not active"), read_expression("not keywords"))
+
+
 def _binding_start(binding: Binding) -> Code:
     if "*more" in binding.parameters:
         raise Unwritable
@@ -443,9 +449,9 @@ def _binding_start(binding: Binding) -> Code:
     code.add("not_intercepted")
     for _, word, _ in binding.words:
         code.add("is_missing", word)
-    for test in binding.guard.split(" and "):
-        if test not in ("not active", "not keywords"):  # what the callable itself sees to
-            _add_guard(code, read_expression(test))
+    for test in binding.guard:
+        if test not in _SEEN_TO:
+            _add_guard(code, test)
     return code
 
 
@@ -468,27 +474,26 @@ def _add_guard(code: Code, test: Expr) -> None:
             code.test(test, "")
 
 
-def _add_receiver(code: Code, receiver: str, following: str) -> None:
+def _add_receiver(code: Code, receiver: Expr | None, following: str) -> None:
     """See that the tensor whose Type runs the operator is one."""
-    if not receiver:  # the guard has seen to it
+    if receiver is None:  # the guard has seen to it
         return
-    name = code.local(read_expression(receiver))
+    name = code.local(receiver)
     if name is None:
         raise Unwritable
-    if receiver == "self":
+    if receiver == Name("self"):
         code.add("is_tensor", name, to=following)
     else:
         code.add("is_plain", name, to=following)
     code.add("runs", name)
 
 
-def _add_attempt(code: Code, attempt: Attempt, receiver: str) -> None:
+def _add_attempt(code: Code, attempt: Attempt, receiver: Expr | None) -> None:
     following = code.label()
-    if attempt.condition != "True":
-        code.test(read_expression(attempt.condition), following)
-    call = read_expression(attempt.call)
-    owners = [Name("t"), *([Attribute(read_expression(receiver), "_type")] if receiver else [])]
-    match call:
+    if attempt.tests:
+        code.test(all_of(attempt.tests), following)
+    owners = [Name("t"), *([] if receiver is None else [Attribute(receiver, "_type")])]
+    match attempt.call:
         case Call(Attribute(owner, method), arguments, ()) if owner in owners:
             for argument in arguments:
                 code.push(argument)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -39,8 +38,8 @@ def scalar_type_rows(scalars: Sequence[ScalarType]) -> list[dict[str, str]]:
 
 
 def _itemsize(scalar: ScalarType) -> int:
-    bits = re.search(r"[0-9]+", scalar.dtype)
-    return int(bits.group()) // 8 if bits else 1
+    bits = "".join(filter(str.isdigit, scalar.dtype))
+    return int(bits) // 8 if bits else 1
 
 
 def promotion_table(scalars: Sequence[ScalarType]) -> dict[tuple[str, str], str]:

@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from ...ir.expressions import (
-    COMPARISONS,
     Attribute,
     Call,
     Expr,
@@ -24,8 +23,8 @@ from ...ir.expressions import (
     rewritten,
     walk,
 )
+from ...ir.statements import NONE
 from ...ir.types import Kind, Types
-from ...ir.writer import write
 from ..model.nodes import Term
 
 # -- conjugates ------------------------------------------------------------------------------
@@ -84,26 +83,26 @@ def real(expr: Expr) -> Expr:
 # -- calls that several results have in common --------------------------------------------------
 
 
-def shared_calls(exprs: Sequence[Expr | None], stem: str) -> tuple[list[tuple[str, str]], list[str]]:
-    """Of ``f(...)[0]`` and ``f(...)[1]`` that call, with a name for it, and the texts that use the name.
+def shared_calls(exprs: Sequence[Expr | None], stem: str) -> tuple[list[tuple[str, Expr]], list[Expr]]:
+    """Of ``f(...)[0]`` and ``f(...)[1]`` that call, with a name for it, and what uses the name.
 
-    The text of a result without a formula is "None".
+    A result without a formula is None.
     """
     calls = Counter(e.value for e in exprs if isinstance(e, Subscript))
     names = {call: f"{stem}{i}" for i, (call, count) in enumerate(calls.items()) if count > 1}
-    texts = []
+    found: list[Expr] = []
     for expr in exprs:
         if isinstance(expr, Subscript) and expr.value in names:
-            texts.append(f"{names[expr.value]}[{write(expr.index)}]")
+            found.append(Subscript(Name(names[expr.value]), expr.index))
         else:
-            texts.append("None" if expr is None else write(expr))
-    return [(name, write(call)) for call, name in names.items()], texts
+            found.append(NONE if expr is None else expr)
+    return [(name, call) for call, name in names.items()], found
 
 
 # -- sums of what single tangents give ----------------------------------------------------------
 
 
-def terms(expr: Expr, tangents: Collection[str], name: str) -> tuple[tuple[Term, ...], str] | None:
+def terms(expr: Expr, tangents: Collection[str], name: str) -> tuple[tuple[Term, ...], Expr] | None:
     """The sum that a formula's tangents stand in, by terms with one of them each, and what is made of it.
 
     In the latter ``name`` stands for the sum. None where the formula is not of that form.
@@ -125,20 +124,13 @@ def terms(expr: Expr, tangents: Collection[str], name: str) -> tuple[tuple[Term,
                 return None
     parts = list(_parts(node, False))
     found = [
-        Term(next(iter(names)), f"-({text})" if negative else text, f"{'-' if negative else '+'} {text}")
+        Term(next(iter(names)), part, negative)
         for part, negative in parts
-        if len(names := _tangents_in(part, tangents)) == 1 and (text := _text(part))
+        if len(names := _tangents_in(part, tangents)) == 1
     ]
     if len(found) < len(parts) or len({t.tangent for t in found}) < 2:
         return None
-    return tuple(found), write(_with_name(expr, node, Name(name)))
-
-
-def _text(part: Expr) -> str:
-    """A term as an operand of + or -."""
-    text = write(part)
-    binary = isinstance(part, Operation) and len(part.operands) == 2 and part.symbol not in COMPARISONS
-    return text if binary or isinstance(part, Call | Name | Attribute) else f"({text})"
+    return tuple(found), _with_name(expr, node, Name(name))
 
 
 def _tangents_in(expr: Expr, tangents: Collection[str]) -> frozenset[str]:

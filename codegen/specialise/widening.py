@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from ...ir.expressions import COMPARISONS, Attribute, Call, Expr, Name, Operation, free_names, walk
+from ...ir.statements import call, names
 from ..check.names import SPECIAL_FUNCTIONS, TENSOR_BUILTINS
 from ..model.metadata import METADATA
 from ..model.names import COMPOSITES
-from ..model.nodes import Assign
+from ..model.nodes import Local
 from ..model.operators import Operator, by_function
 
 #: The operations that round nothing.
@@ -34,9 +35,9 @@ class Widening:
         trees: Iterable[Expr],
         tensors: Sequence[str],
         helpers: Collection[str],
-        edge: str = "",
-    ) -> Iterator[Assign]:
-        """The statement that widens the ``tensors`` that formulas of an operator use, where that is needed.
+        edge: Expr | None = None,
+    ) -> Iterator[Local]:
+        """The names for what widens the ``tensors`` that formulas of an operator use, where that is needed.
 
         ``edge`` is where that goes which is computed of the first of them and has its shape, if it is known.
         """
@@ -46,10 +47,10 @@ class Widening:
         if not tensors or not steps:
             return
         given = ", ".join(tensors)
-        if steps > _ONCE or not edge:
-            yield Assign(given, f"widened({given})")
+        if steps > _ONCE or edge is None:
+            yield Local(given, call("widened", *names(tensors)))
         else:
-            yield Assign(given, f"widened_to_sum({edge}, {given})")
+            yield Local(given, call("widened_to_sum", edge, *names(tensors)))
 
     def _is_plain(self, part: Expr, numbers: Collection[str], helpers: Collection[str]) -> bool:
         """Whether no tensor takes part."""

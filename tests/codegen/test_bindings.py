@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from tengen.codegen.specialise.binding import Attempt, Binding
+from tengen.ir.reader import read_expression as read
 
 
 def binding(*attempts: Attempt, receiver: str = "self") -> Binding:
-    return Binding("f", ("self", "other"), "Tensor", receiver, attempts, "call()", "")
+    runs = read(receiver) if receiver else None
+    return Binding("f", ("self", "other"), "Tensor", runs, attempts, read("call()"), "")
+
+
+def attempt(call: str, *tests: str, receiver: str = "") -> Attempt:
+    return Attempt(tuple(map(read, tests)), read(call), read(receiver) if receiver else None)
 
 
 def test_a_type_that_is_asked_once_has_no_name() -> None:
-    made = binding(Attempt("other.__class__ is int", "t.f(self, other)"))
-    assert list(made.statements())[:3] == [
+    made = binding(attempt("t.f(self, other)", "other.__class__ is int"))
+    assert list(made.lines())[:3] == [
         "if not active:",
         "    if other.__class__ is int:",
         "        return self._type.f(self, other)",
@@ -20,25 +26,25 @@ def test_a_type_that_is_asked_once_has_no_name() -> None:
 
 def test_a_type_that_is_asked_more_often_has() -> None:
     for attempts in (
-        (Attempt("other._type is t", "t.f(self, other)"),),
-        (Attempt("True", "t.f(self, other)"), Attempt("True", "t.g(self, other)")),
+        (attempt("t.f(self, other)", "other._type is t"),),
+        (attempt("t.f(self, other)"), attempt("t.g(self, other)")),
     ):
-        assert list(binding(*attempts).statements())[:2] == ["if not active:", "    t = self._type"]
+        assert list(binding(*attempts).lines())[:2] == ["if not active:", "    t = self._type"]
 
 
 def test_a_guard_may_name_it() -> None:
     """As that of functions of lists does, which have no receiver."""
-    made = binding(Attempt("True", "t.cat(tensors)"), receiver="")
-    assert list(made.statements()) == ["if not active:", "    return t.cat(tensors)", "return call()"]
+    made = binding(attempt("t.cat(tensors)"), receiver="")
+    assert list(made.lines()) == ["if not active:", "    return t.cat(tensors)", "return call()"]
 
 
 def test_an_overload_may_have_another_receiver() -> None:
     made = binding(
-        Attempt("other.__class__ is int", "t.f(self, other)"),
-        Attempt("self.__class__ in t.weak", "t.g(self, other)", "other"),
+        attempt("t.f(self, other)", "other.__class__ is int"),
+        attempt("t.g(self, other)", "self.__class__ in t.weak", receiver="other"),
         receiver="input",
     )
-    assert list(made.statements()) == [
+    assert list(made.lines()) == [
         "if not active and input.__class__ in plain:",
         "    if other.__class__ is int:",
         "        return input._type.f(self, other)",

@@ -57,41 +57,41 @@ def test_what_is_never_complex_has_none() -> None:
 
 def test_calls_in_common_are_made_once() -> None:
     parts = [tree("f(t, x)[0]"), None, tree("f(t, x)[1]"), tree("g(t)[0]")]
-    calls, texts = shared_calls(parts, "both")
-    assert calls == [("both0", "f(t, x)")]
-    assert texts == ["both0[0]", "None", "both0[1]", "g(t)[0]"]
+    calls, found = shared_calls(parts, "both")
+    assert calls == [("both0", tree("f(t, x)"))]
+    assert list(map(write, found)) == ["both0[0]", "None", "both0[1]", "g(t)[0]"]
 
 
 @pytest.mark.parametrize(
     ("formula", "sums", "made_of_it"),
     [
-        ("a_t * b + a * b_t", [("a_t", "a_t * b", "+ a_t * b"), ("b_t", "a * b_t", "+ a * b_t")], "sum"),
+        ("a_t * b + a * b_t", [("a_t", "a_t * b", False), ("b_t", "a * b_t", False)], "sum"),
         (
             "a_t - (b_t - a_t * c)",
             [
-                ("a_t", "a_t", "+ a_t"),
-                ("b_t", "-(b_t)", "- b_t"),
-                ("a_t", "a_t * c", "+ a_t * c"),
+                ("a_t", "a_t", False),
+                ("b_t", "b_t", True),
+                ("a_t", "a_t * c", False),
             ],
             "sum",
         ),
         (
             "-(a_t - b_t * q) / c",
-            [("a_t", "a_t", "+ a_t"), ("b_t", "-(b_t * q)", "- b_t * q")],
+            [("a_t", "a_t", False), ("b_t", "b_t * q", True)],
             "-sum / c",
         ),
         (
             "a_t + (b_t if b else 0)",
-            [("a_t", "a_t", "+ a_t"), ("b_t", "(b_t if b else 0)", "+ (b_t if b else 0)")],
+            [("a_t", "a_t", False), ("b_t", "b_t if b else 0", False)],
             "sum",
         ),
     ],
 )
-def test_terms_by_tangents(formula: str, sums: list[tuple[str, str, str]], made_of_it: str) -> None:
+def test_terms_by_tangents(formula: str, sums: list[tuple[str, str, bool]], made_of_it: str) -> None:
     found = terms(tree(formula), ["a_t", "b_t"], "sum")
     assert found is not None
-    assert [(t.tangent, t.first, t.further) for t in found[0]] == sums
-    assert found[1] == made_of_it
+    assert [(t.tangent, write(t.value), t.negative) for t in found[0]] == sums
+    assert write(found[1]) == made_of_it
 
 
 @pytest.mark.parametrize(

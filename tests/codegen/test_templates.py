@@ -9,9 +9,12 @@ import pytest
 from jinja2 import Environment, nodes
 
 from tengen.codegen.gen import templates_dir
-from tengen.codegen.model.nodes import Assign, Branch, JvpFunction, NodeClass, Term
+from tengen.codegen.model.nodes import Branch, JvpFunction, Local, NodeClass, Term
 from tengen.codegen.specialise.bindings import Attempt, Binding
 from tengen.codegen.specialise.keyword_calls import KeywordForm
+from tengen.ir.expressions import Elements, Name
+from tengen.ir.reader import read_expression as read
+from tengen.ir.statements import let_all, lines
 
 TEMPLATES = sorted(templates_dir().glob("*.jinja"))
 
@@ -58,41 +61,48 @@ def test_decisions_are_seen(text: str, found: int) -> None:
 
 
 def test_a_branch_over_tensors() -> None:
-    prepare, named = (Assign("x", "node._x"),), (Assign("t0", "x + 1"),)
-    branch = Branch("edges[0] is not None", prepare, "g0", "grad * x", named)
-    assert list(branch.statements()) == ["x = node._x", "t0 = x + 1", "g0 = grad * x"]
+    prepare, named = (Local("x", read("node._x")),), (Local("t0", read("x + 1")),)
+    branch = Branch(read("edges[0] is not None"), prepare, "g0", read("grad * x"), named)
+    assert list(lines([branch.statement()])) == [
+        "if edges[0] is not None:",
+        "    x = node._x",
+        "    t0 = x + 1",
+        "    g0 = grad * x",
+    ]
 
 
 def test_a_branch_in_blocks_that_may_give_scalars() -> None:
-    branch = Branch(
-        "", (), "g0, g1", "f(grad)", (), "grad.size < LARGE", ("g0, g1 = run(f)",), may_be_scalars=True
-    )
-    assert list(branch.statements()) == [
-        "if grad.size < LARGE:",
-        "    g0, g1 = f(grad)",
-        "else:",
-        "    g0, g1 = run(f)",
-        "if g0.__class__ is not _array and g0 is not None:",
-        "    g0 = _asarray(g0)",
-        "if g1.__class__ is not _array and g1 is not None:",
-        "    g1 = _asarray(g1)",
+    blocked = (let_all("g0, g1", read("run(f)")),)
+    small = read("grad.size < LARGE")
+    formula = read("f(grad)")
+    branch = Branch(Name("wanted"), (), "g0, g1", formula, (), small, blocked, may_be_scalars=True)
+    assert list(lines([branch.statement()])) == [
+        "if wanted:",
+        "    if grad.size < LARGE:",
+        "        g0, g1 = f(grad)",
+        "    else:",
+        "        g0, g1 = run(f)",
+        "    if g0.__class__ is not _array and g0 is not None:",
+        "        g0 = _asarray(g0)",
+        "    if g1.__class__ is not _array and g1 is not None:",
+        "        g1 = _asarray(g1)",
     ]
 
 
 @pytest.mark.parametrize(
     ("num_inputs", "constants", "expected"),
-    [(1, (), []), (None, (), []), (3, (2,), ["num_inputs = 3", "constants = (2, )"])],
+    [(1, (), []), (None, (), []), (3, (2,), ["num_inputs = 3", "constants = (2,)"])],
 )
 def test_attributes_of_nodes(num_inputs: int | None, constants: tuple[int, ...], expected: list[str]) -> None:
     node = NodeClass(
-        "N", "B", (), "grad", (), (), (), "()", num_inputs=num_inputs, constants=constants
+        "N", "B", (), "grad", (), (), (), Elements("tuple", ()), num_inputs=num_inputs, constants=constants
     )  # fmt: skip
-    assert list(node.attributes) == expected
+    assert list(node.attributes()) == expected
 
 
 def test_a_tangent_of_one_formula() -> None:
-    function = JvpFunction("f", "", (("x_t", "x"),), ("x_t * t",), "", (("t", "g(x)"),))
-    assert list(function.statements()) == [
+    function = JvpFunction("f", "", (("x_t", "x"),), (read("x_t * t"),), "", (("t", read("g(x)")),))
+    assert list(function.lines()) == [
         "if x_t is None:",
         "    x_t = zero_tangent(x)",
         "t = g(x)",
@@ -101,19 +111,19 @@ def test_a_tangent_of_one_formula() -> None:
 
 
 def test_tangents_of_several_results() -> None:
-    function = JvpFunction("f", "", (), ("a", "b"), "", refused=(("x_t", 'raise no("x")'),))
-    assert list(function.statements()) == ["if x_t is not None:", '    raise no("x")', "return (a, b)"]
+    function = JvpFunction("f", "", (), (Name("a"), Name("b")), "", refused=(("x_t", read("no('x')")),))
+    assert list(function.lines()) == ["if x_t is not None:", "    no('x')", "return (a, b)"]
 
 
 def test_a_sum_of_tangents() -> None:
-    terms = (Term("x_t", "x_t", "+ x_t"), Term("y_t", "-(y_t)", "- y_t"))
-    function = JvpFunction("f", "", (), ("-s",), "", terms=terms, sum="s")
-    assert list(function.statements()) == [
+    terms = (Term("x_t", Name("x_t")), Term("y_t", Name("y_t"), negative=True))
+    function = JvpFunction("f", "", (), (read("-s"),), "", terms=terms, sum="s")
+    assert list(function.lines()) == [
         "s = None",
         "if x_t is not None:",
         "    s = x_t",
         "if y_t is not None:",
-        "    s = -(y_t) if s is None else s - y_t",
+        "    s = -y_t if s is None else s - y_t",
         "if s is None:",
         "    return None",
         "return -s",
@@ -121,20 +131,25 @@ def test_a_sum_of_tangents() -> None:
 
 
 def binding(receiver: str, attempts: tuple[Attempt, ...], **more: object) -> list[str]:
-    made = Binding("f", (), "Tensor", receiver, attempts, "call()", "", **more)  # type: ignore[arg-type]
-    return list(made.statements())
+    given = "Tensor", read(receiver), attempts, read("call()"), ""
+    made = Binding("f", (), *given, **more)  # type: ignore[arg-type]
+    return list(made.lines())
+
+
+def attempt(call: str, *tests: str) -> Attempt:
+    return Attempt(tuple(map(read, tests)), read(call))
 
 
 def test_bindings() -> None:
-    assert binding("self", (Attempt("True", "t.f(self)"),)) == [
+    assert binding("self", (attempt("t.f(self)"),)) == [
         "if not active:",
         "    return self._type.f(self)",
         "return call()",
     ]
-    attempts = (Attempt("x.__class__ is int", "t.f_int(input, x)"), Attempt("x is None", "t.f(input)"))
+    attempts = (attempt("t.f_int(input, x)", "x.__class__ is int"), attempt("t.f(input)", "x is None"))
     assert binding("input", attempts, words=(("dim", "axis", "None"),)) == [
         "if axis is not MISSING:",
-        '    dim = worded("f", "dim", dim, None, axis)',
+        "    dim = worded('f', 'dim', dim, None, axis)",
         "if not active and input.__class__ in plain:",
         "    t = input._type",
         "    if x.__class__ is int:",
@@ -146,16 +161,16 @@ def test_bindings() -> None:
 
 
 def test_bindings_with_keywords() -> None:
-    form = KeywordForm("(0, 'dim')", (("dim_", "dim"),), "True", "t.f(self, dim_)")
+    form = KeywordForm((0, "dim"), (("dim_", "dim"),), (), read("t.f(self, dim_)"))
     assert binding("self", (), forms=(form,)) == [
-        "if keywords and not active:",
+        "if keywords and (not active):",
         "    t = self._type",
         "    given = (len(args), *keywords)",
         "    if given == (0, 'dim'):",
-        '        dim_ = keywords["dim"]',
+        "        dim_ = keywords['dim']",
         "        return t.f(self, dim_)",
         "return call()",
     ]
-    assert "if keywords and not active and args and args[0].__class__ in plain:" in binding(
+    assert "if keywords and (not active) and args and (args[0].__class__ in plain):" in binding(
         "args[0]", (), forms=(form,)
     )
