@@ -99,10 +99,11 @@ def test_the_generator_knows_nothing_of_arrays() -> None:
 
 
 #: What ir/ has, each part of those before it.
-IR = tuple("expressions reader writer statements types kernels routines lower".split())
+IR = ("expressions", "reader", "writer", "statements", "types", "kernels", "routines", "lower")
 #: The packages of codegen/ in the order in which they run, then the modules that call them.
-STAGES = tuple(
-    "model read parse check derive specialise emit pipeline loaded outcome gen native cli commands".split()
+STAGES = (
+    *("model", "read", "parse", "check", "derive", "specialise", "emit"),
+    *("pipeline", "loaded", "outcome", "gen", "native", "cli", "commands"),
 )
 
 
