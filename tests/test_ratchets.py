@@ -105,10 +105,17 @@ def raises_in_silence(folder: str) -> int:
     """Public functions that raise, and whose docstring does not say so."""
     return sum(
         not function.name.startswith("_")
+        and not is_abstract(function)
         and any(isinstance(part, ast.Raise) and part.exc is not None for part in ast.walk(function))
-        and not re.search(r"raise|Error|error", ast.get_docstring(function) or "")
+        and not re.search(r"[Rr]aise|[Ee]rror", ast.get_docstring(function) or "")
         for function in functions(folder)
     )
+
+
+def is_abstract(function: ast.FunctionDef) -> bool:
+    """Whether subclasses alone have it: its docstring says what theirs return."""
+    last = function.body[-1]
+    return len(function.body) <= 2 and ast.unparse(last) == "raise NotImplementedError"
 
 
 def kernels_that_raise_in_silence() -> int:
@@ -129,8 +136,8 @@ RATCHETS: dict[Callable[[], int], int] = {
     texts_read_back: 0,
     largest_ring: 76,
     lines_by_hand: 124500,
-    kernels_that_raise_in_silence: 161,
-    composites_that_raise_in_silence: 69,
+    kernels_that_raise_in_silence: 0,
+    composites_that_raise_in_silence: 0,
 }
 
 

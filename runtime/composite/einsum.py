@@ -34,6 +34,7 @@ def einsum(equation: str, tensors: Sequence[Tensor], path: Sequence[int] | None 
 
     ``path``, if given, lists the pairs to contract, as flat positions: operands ``path[0]`` and
     ``path[1]`` first, whose product goes to the end of the list, and so on.
+    Raises RuntimeError for no operands, and where ``equation`` does not fit them.
     """
     if not tensors:
         raise RuntimeError("einsum(): must provide at least one operand")

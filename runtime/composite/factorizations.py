@@ -43,7 +43,8 @@ def lu_solve(self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
 def triangular_solve(
     self: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """``X`` with ``A X = self`` for triangular ``A`` (or ``A^T X = self``), and a copy of ``A``."""
+    """``X`` with ``A X = self`` for triangular ``A`` (or ``A^T X = self``), and a copy of ``A``. RuntimeError
+    for less than two dimensions of either."""
     for name, t in (("self", self), ("A", A)):
         if t.ndim < 2:
             raise RuntimeError(
@@ -102,7 +103,8 @@ def _compact(input: Tensor, tau: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def linalg_householder_product(input: Tensor, tau: Tensor) -> Tensor:
-    """The first columns of the product of the reflectors that ``geqrf`` packs."""
+    """The first columns of the product of the reflectors that ``geqrf`` packs. RuntimeError for more columns
+    than rows, or more reflectors than columns."""
     _check_reflectors(input, tau, "linalg.householder_product")
     rows, columns = input.shape[-2:]
     if rows < columns:
@@ -123,7 +125,8 @@ def linalg_householder_product(input: Tensor, tau: Tensor) -> Tensor:
 
 
 def ormqr(self: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
-    """``Q input3``, ``Q^H input3``, ``input3 Q`` or ``input3 Q^H``; ``Q`` is not made."""
+    """``Q input3``, ``Q^H input3``, ``input3 Q`` or ``input3 Q^H``; ``Q`` is not made. RuntimeError for
+    another dtype or batch than that of ``self``, and for sizes that do not fit its reflectors."""
     input, tau, other = self, input2, input3
     if other.ndim < 2:
         raise RuntimeError("ormqr: input3 must have at least 2 dimensions.")

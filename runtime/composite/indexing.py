@@ -57,7 +57,9 @@ def nonzero_numpy(self: Tensor) -> tuple[Tensor, ...]:
 
 
 def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """``gather`` with the other dims broadcast and negative indices; without ``dim`` of the flat tensor."""
+    """``gather`` with the other dims broadcast and negative indices; without ``dim`` of the flat tensor.
+    RuntimeError for another number of dimensions than that of ``self``, and for indices that are not
+    int64."""
     if dim is None:
         return self.reshape(-1).gather(0, _from_front(indices.reshape(-1), self.numel()))
     if self.ndim != indices.ndim:

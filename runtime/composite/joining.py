@@ -41,7 +41,7 @@ def atleast_3d(self: Tensor) -> Tensor:
 
 
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
-    """One behind the other along the second dim, or the first of 1-d tensors."""
+    """One behind the other along the second dim, or the first of 1-d tensors. RuntimeError for none."""
     if not tensors:
         raise RuntimeError("hstack expects a non-empty TensorList")
     given = [atleast_1d(t) for t in tensors]
@@ -49,21 +49,21 @@ def hstack(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
-    """One behind the other along the first of at least two dims."""
+    """One behind the other along the first of at least two dims. RuntimeError for none."""
     if not tensors:
         raise RuntimeError("vstack expects a non-empty TensorList")
     return F.cat([atleast_2d(t) for t in tensors], 0)
 
 
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
-    """One behind the other along the third of at least three dims."""
+    """One behind the other along the third of at least three dims. RuntimeError for none."""
     if not tensors:
         raise RuntimeError("dstack expects a non-empty TensorList")
     return F.cat([atleast_3d(t) for t in tensors], 2)
 
 
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
-    """Columns side by side; 0-d and 1-d tensors are single columns."""
+    """Columns side by side; 0-d and 1-d tensors are single columns. RuntimeError for none."""
     if not tensors:
         raise RuntimeError("column_stack expects a non-empty TensorList")
     return hstack([t if t.ndim > 1 else t.reshape((t.numel(), 1)) for t in tensors])
@@ -78,7 +78,9 @@ def broadcast_tensors(tensors: Sequence[Tensor]) -> Tensors:
 
 
 def meshgrid(tensors: Sequence[Tensor], indexing: str | None) -> Tensors:
-    """Views in which each of the tensors varies along its own dim; without ``indexing``, as "ij"."""
+    """Views in which each of the tensors varies along its own dim; without ``indexing``, as "ij".
+    RuntimeError for none, for a matrix among them, for dtypes or devices that differ, and for another
+    ``indexing``."""
     if not tensors:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     for t in tensors:

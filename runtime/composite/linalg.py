@@ -95,7 +95,8 @@ def logdet(self: Tensor) -> Tensor:
 
 
 def linalg_tensorinv(self: Tensor, ind: int = 2) -> Tensor:
-    """The inverse for ``tensordot(_, _, ind)``: the first ``ind`` dimensions are the rows."""
+    """The inverse for ``tensordot(_, _, ind)``: the first ``ind`` dimensions are the rows. RuntimeError for
+    an ``ind`` below 1, and for rows that are not as many as the columns."""
     if ind <= 0:
         raise RuntimeError(f"linalg.tensorinv: Expected a strictly positive integer for 'ind', but got {ind}")
     rows, columns = self.shape[:ind], self.shape[ind:]
@@ -109,7 +110,8 @@ def linalg_tensorinv(self: Tensor, ind: int = 2) -> Tensor:
 
 
 def linalg_tensorsolve(self: Tensor, other: Tensor, dims: Sequence[int] | None = None) -> Tensor:
-    """``X`` with ``tensordot(self, X, X.ndim) = other``; ``dims`` of ``self`` go last first."""
+    """``X`` with ``tensordot(self, X, X.ndim) = other``; ``dims`` of ``self`` go last first. RuntimeError
+    unless ``self`` has as many rows and as many columns as ``other`` has elements."""
     if dims is not None:
         last = [wrap_dim(d, self.ndim) for d in dims]
         self = self.permute([d for d in range(self.ndim) if d not in last] + last)
@@ -141,7 +143,8 @@ def cholesky(self: Tensor, upper: bool = False) -> Tensor:
 
 
 def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
-    """``A^-1 B`` for ``B = self`` from the Cholesky factor ``input2`` of ``A``."""
+    """``A^-1 B`` for ``B = self`` from the Cholesky factor ``input2`` of ``A``. RuntimeError for less than
+    two dimensions of either, and for sizes that differ."""
     for name, t in (("b", self), ("u", input2)):
         if t.ndim < 2:
             raise RuntimeError(
@@ -228,7 +231,8 @@ def linalg_lu_factor(A: Tensor, pivot: bool = True) -> tuple[Tensor, Tensor]:
 
 
 def linalg_vander(x: Tensor, N: int | None = None) -> Tensor:
-    """The powers ``0 .. N - 1`` of each element, in a new last dimension; a number counts as 1-d."""
+    """The powers ``0 .. N - 1`` of each element, in a new last dimension; a number counts as 1-d.
+    RuntimeError for less than two powers, and for bool, float16 and bfloat16."""
     if x.dtype in (bool_, float16, bfloat16):
         raise RuntimeError(
             f"linalg.vander supports floating point, complex, and integer tensors, but got {x.dtype}"
@@ -276,7 +280,8 @@ def linalg_matrix_norm(
     keepdim: bool = False,
     dtype: dtype | None = None,
 ) -> Tensor:
-    """The norm of matrices for ``ord`` 2, -2 (singular values), 1, -1 (columns), inf or -inf (rows)."""
+    """The norm of matrices for ``ord`` 2, -2 (singular values), 1, -1 (columns), inf or -inf (rows).
+    RuntimeError for another, for integers, and for a ``dim`` that is not two."""
     rows, columns = _matrix_dims(self, dim)
     if ord not in (1, -1, 2, -2, inf, -inf):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
@@ -303,7 +308,8 @@ def linalg_matrix_norm_str_ord(
     keepdim: bool = False,
     dtype: dtype | None = None,
 ) -> Tensor:
-    """The Frobenius norm (``"fro"``) or the sum of the singular values (``"nuc"``)."""
+    """The Frobenius norm (``"fro"``) or the sum of the singular values (``"nuc"``). RuntimeError for another,
+    for integers, and for a ``dim`` that is not two."""
     rows, columns = _matrix_dims(self, dim)
     if ord not in ("fro", "nuc"):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
@@ -340,7 +346,8 @@ def linalg_norm(
     keepdim: bool = False,
     dtype: dtype | None = None,
 ) -> Tensor:
-    """A vector norm over one dimension, a matrix norm over two; without ``ord``, of all elements."""
+    """A vector norm over one dimension, a matrix norm over two; without ``ord``, of all elements.
+    RuntimeError for other numbers of dimensions, of ``dim`` or, with an ``ord`` alone, of ``self``."""
     if dim is not None:
         if len(dim) not in (1, 2):
             raise RuntimeError(
@@ -362,7 +369,8 @@ def linalg_norm_ord_str(
     keepdim: bool = False,
     dtype: dtype | None = None,
 ) -> Tensor:
-    """A matrix norm by its name, ``"fro"`` or ``"nuc"``."""
+    """A matrix norm by its name, ``"fro"`` or ``"nuc"``. RuntimeError for another, and without ``dim`` for
+    more than two dimensions."""
     if dim is None:
         if self.ndim not in (1, 2):
             raise RuntimeError(
@@ -374,7 +382,7 @@ def linalg_norm_ord_str(
 
 
 def frobenius_norm_dim(self: Tensor, dim: Sequence[int], keepdim: bool = False) -> Tensor:
-    """The root of the sum of squares over ``dim``."""
+    """The root of the sum of squares over ``dim``. RuntimeError for more than two."""
     if len(dim) > 2:
         raise RuntimeError(
             f"frobenius_norm: Expected at most 2 dimensions, but got {len(dim)} dimensions instead."
@@ -393,7 +401,8 @@ def nuclear_norm_dim(self: Tensor, dim: Sequence[int], keepdim: bool = False) ->
 
 
 def linalg_cond(self: Tensor, p: Number | None = None) -> Tensor:
-    """The condition number: the norm of a matrix times that of its inverse; inf for a singular one."""
+    """The condition number: the norm of a matrix times that of its inverse; inf for a singular one.
+    RuntimeError for a ``p`` other than 1, 2, infinity and their negatives."""
     _check_matrix(self, "linalg.cond")
     if p is None or p in (2, -2):
         values = linalg_svdvals(self)
@@ -407,7 +416,7 @@ def linalg_cond(self: Tensor, p: Number | None = None) -> Tensor:
 
 
 def linalg_cond_p_str(self: Tensor, p: str) -> Tensor:
-    """The condition number for the Frobenius or the nuclear norm."""
+    """The condition number for the Frobenius or the nuclear norm. RuntimeError for another norm."""
     _check_matrix(self, "linalg.cond")
     if p not in ("fro", "nuc"):
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")

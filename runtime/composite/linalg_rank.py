@@ -104,7 +104,8 @@ def linalg_pinv(self: Tensor, rcond: float, hermitian: bool = False) -> Tensor:
 
 
 def linalg_pinv_rcond_tensor(self: Tensor, rcond: Tensor, hermitian: bool = False) -> Tensor:
-    """The pseudo-inverse, with singular values up to ``rcond * the largest`` taken as 0."""
+    """The pseudo-inverse, with singular values up to ``rcond * the largest`` taken as 0. RuntimeError where
+    ``rcond`` requires a gradient: there is none."""
     if rcond.requires_grad and grad_mode.enabled:
         raise RuntimeError("linalg.pinv is not differentiable with respect to argument 'rcond'")
     return _pinv(self, None, rcond, hermitian)

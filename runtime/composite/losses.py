@@ -106,7 +106,9 @@ def cross_entropy_loss(
     ignore_index: int,
     label_smoothing: float,
 ) -> Tensor:
-    """The cross entropy of logits with classes, or with probabilities of their shape."""
+    """The cross entropy of logits with classes, or with probabilities of their shape. Raises RuntimeError for
+    a ``label_smoothing`` outside of [0, 1], for not one weight for each class, for integers as probabilities,
+    and for an ``ignore_index`` beside probabilities."""
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     if self.shape == target.shape and not target.is_floating_point():

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 def svd_lowrank(
     A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """``U``, ``S`` and ``V`` with ``U diag(S) V^H`` near ``A``, or ``A - M``, and ``q`` singular values."""
+    """``U``, ``S`` and ``V`` with ``U diag(S) V^H`` near ``A``, or ``A - M``, and ``q`` singular values.
+    RuntimeError for less than two dimensions."""
     count, steps = 6 if q is None else q, 2 if niter is None else niter
     if A.ndim < 2:
         raise RuntimeError(f"svd_lowrank: A must have at least 2 dimensions, but it has {A.ndim}")
@@ -43,7 +44,9 @@ def _range(A: Tensor, q: int, niter: int) -> Tensor:
 def pca_lowrank(
     A: Tensor, q: int | None = None, center: bool = True, niter: int = 2
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The singular value decomposition of ``A`` less the mean of its rows, as ``svd_lowrank`` makes it."""
+    """The singular value decomposition of ``A`` less the mean of its rows, as ``svd_lowrank`` makes it.
+    RuntimeError for less than two dimensions, ValueError for integers, a negative ``niter`` and a ``q`` above
+    the smaller size."""
     if A.ndim < 2:
         raise RuntimeError(f"pca_lowrank: A must have at least 2 dimensions, but it has {A.ndim}")
     smaller = min(A.shape[-2:])

@@ -28,7 +28,8 @@ Number = bool | int | float | complex
     "local self; local other; invoke_method mm 1; give"
 )
 def matmul(self: Tensor, other: Tensor) -> Tensor:
-    """The product over the last dimension of ``self`` and the last but one (or only) of ``other``."""
+    """The product over the last dimension of ``self`` and the last but one (or only) of ``other``.
+    RuntimeError where these sizes differ, and for 0-d arguments."""
     shape, other_shape = self._array.shape, other._array.shape
     a, b = len(shape), len(other_shape)
     if a == 2:
@@ -63,7 +64,7 @@ def matmul(self: Tensor, other: Tensor) -> Tensor:
 
 
 def outer(self: Tensor, vec2: Tensor) -> Tensor:
-    """All products of an element of ``self`` with one of ``vec2``."""
+    """All products of an element of ``self`` with one of ``vec2``. RuntimeError unless both are 1-d."""
     for name, vector in (("self", self), ("vec2", vec2)):
         if vector.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {vector.ndim}-D")
@@ -71,7 +72,8 @@ def outer(self: Tensor, vec2: Tensor) -> Tensor:
 
 
 def inner(self: Tensor, other: Tensor) -> Tensor:
-    """The sum of products over the last dimension of both; a 0-d argument scales the other."""
+    """The sum of products over the last dimension of both; a 0-d argument scales the other. RuntimeError
+    where it differs."""
     if self.ndim == 0 or other.ndim == 0:
         return self * other
     if self.shape[-1] != other.shape[-1]:
@@ -83,7 +85,9 @@ def inner(self: Tensor, other: Tensor) -> Tensor:
 
 
 def tensordot(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other: Sequence[int]) -> Tensor:
-    """The sum of products over ``dims_self`` of one and ``dims_other`` of the other, pairwise."""
+    """The sum of products over ``dims_self`` of one and ``dims_other`` of the other, pairwise. RuntimeError
+    for lists of other lengths, other sizes (but 1) or other dtypes; IndexError where dimensions of a 0-d
+    argument are named."""
     if len(dims_self) != len(dims_other):
         raise RuntimeError("tensordot: both dimension lists should have same length")
     if self.dtype != other.dtype:
@@ -135,7 +139,9 @@ def kron(self: Tensor, other: Tensor) -> Tensor:
 
 
 def addr(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """``beta * self + alpha * outer(vec1, vec2)``; with ``beta == 0`` what is in ``self`` does not matter."""
+    """``beta * self + alpha * outer(vec1, vec2)``; with ``beta == 0`` what is in ``self`` does not matter.
+    RuntimeError for vectors that are not 1-d, and for factors that the dtype of the sum does not hold:
+    complex or floating-point ones."""
     for name, vector in (("vec1", vec1), ("vec2", vec2)):
         if vector.ndim != 1:
             raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {vector.ndim}-D")
@@ -164,7 +170,8 @@ def addr(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Number = 1, alpha: Numb
 
 
 def cross(self: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
-    """The vector product along ``dim``, by default the first dimension of size 3."""
+    """The vector product along ``dim``, by default the first dimension of size 3. RuntimeError where there is
+    none."""
     if dim is None:
         if 3 not in self.shape:
             raise RuntimeError("cross: no dimension of size 3 in input")
@@ -174,7 +181,8 @@ def cross(self: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
 
 
 def linalg_vecdot(x: Tensor, y: Tensor, dim: int = -1) -> Tensor:
-    """The sum of ``conj(x) * y`` along ``dim``; the other dimensions broadcast."""
+    """The sum of ``conj(x) * y`` along ``dim``; the other dimensions broadcast. RuntimeError for integers,
+    and for dtypes that differ."""
     if not (x.is_floating_point() or x.is_complex()):
         raise RuntimeError(
             f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {x.dtype}"
@@ -188,7 +196,8 @@ def linalg_vecdot(x: Tensor, y: Tensor, dim: int = -1) -> Tensor:
 
 
 def block_diag(tensors: Sequence[Tensor]) -> Tensor:
-    """The matrices of ``tensors`` along the diagonal of one, zeros elsewhere; vectors count as rows."""
+    """The matrices of ``tensors`` along the diagonal of one, zeros elsewhere; vectors count as rows.
+    RuntimeError for more than two dimensions."""
     if not tensors:
         return F.empty((1, 0))
     dtype = tensors[0].dtype
@@ -209,7 +218,7 @@ def block_diag(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def cartesian_prod(tensors: Sequence[Tensor]) -> Tensor:
-    """Each way to take one element from each of the vectors, as rows."""
+    """Each way to take one element from each of the vectors, as rows. RuntimeError for what is not 1-d."""
     for t in tensors:
         if t.ndim != 1:
             raise RuntimeError(f"cartesian_prod: Expect a 1D vector, but got shape {list(t.shape)}")
@@ -225,7 +234,8 @@ def cartesian_prod(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def vander(x: Tensor, N: int | None, increasing: bool) -> Tensor:
-    """The powers of each element of a vector as a row, of integers as int64."""
+    """The powers of each element of a vector as a row, of integers as int64. RuntimeError for an ``x`` that
+    is not 1-d, and a negative ``N``."""
     if x.ndim != 1:
         raise RuntimeError(f"vander: x must be a one-dimensional tensor, but got {x.ndim} dimensions")
     count = x.shape[0] if N is None else N
@@ -240,7 +250,8 @@ def vander(x: Tensor, N: int | None, increasing: bool) -> Tensor:
 
 
 def linalg_matrix_power(self: Tensor, n: int) -> Tensor:
-    """The product of ``n`` copies of a square matrix, of its inverse when ``n`` is negative."""
+    """The product of ``n`` copies of a square matrix, of its inverse when ``n`` is negative. RuntimeError for
+    a matrix that is not square, even for a power of 0."""
     shape = self.shape
     if len(shape) < 2:
         raise RuntimeError("linalg.matrix_power: The input tensor A must have at least 2 dimensions.")
@@ -274,6 +285,8 @@ def linalg_multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     """The product of two or more matrices in the order that costs the fewest multiplications.
 
     The first and the last may be vectors.
+    Raises RuntimeError for less than two, for dtypes that differ, and for other dimensions or sizes that do
+    not fit.
     """
     count = len(tensors)
     if count < 2:
@@ -334,7 +347,8 @@ def _multiply_chain(matrices: Sequence[Tensor], split: dict[tuple[int, int], int
 
 
 def chain_matmul(matrices: Sequence[Tensor]) -> Tensor:
-    """The product of one or more matrices in the order that costs the fewest multiplications."""
+    """The product of one or more matrices in the order that costs the fewest multiplications. RuntimeError
+    for none, and for what is no matrix."""
     if not matrices:
         raise RuntimeError("chain_matmul(): Expected one or more matrices")
     for m in matrices:

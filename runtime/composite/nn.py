@@ -31,7 +31,7 @@ def celu(self: Tensor, alpha: float) -> Tensor:
 
 
 def celu_(self: Tensor, alpha: float) -> Tensor:
-    """``celu`` in place."""
+    """``celu`` in place. RuntimeError for an ``alpha`` of 0."""
     if alpha == 0:
         raise RuntimeError("celu_: alpha cannot be 0 for CELU")
     return F.elu_(self, alpha, 1, 1 / alpha)
@@ -177,7 +177,7 @@ def _slopes(self: Tensor, lower: float, upper: float, generator: Any) -> Tensor:
 
 
 def rrelu(self: Tensor, lower: float, upper: float, training: bool, generator: Any) -> Tensor:
-    """Leaky relu, in training with random slopes."""
+    """Leaky relu, in training with random slopes. RuntimeError where ``lower`` is above ``upper``."""
     if training:
         return (self * _slopes(self, lower, upper, generator)).contiguous()
     if not lower <= upper:
@@ -186,7 +186,7 @@ def rrelu(self: Tensor, lower: float, upper: float, training: bool, generator: A
 
 
 def rrelu_(self: Tensor, lower: float, upper: float, training: bool, generator: Any) -> Tensor:
-    """``rrelu`` in place."""
+    """``rrelu`` in place. RuntimeError where ``lower`` is above ``upper``."""
     if training:
         return self.mul_(_slopes(self.detach(), lower, upper, generator))
     if not lower <= upper:
@@ -331,7 +331,8 @@ def _continued(middle: Tensor, dim: int, places: int, before: bool) -> list[Tens
 
 
 def pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:
-    """Channels to places: (*, C r^2, H, W) to (*, C, H r, W r)."""
+    """Channels to places: (*, C r^2, H, W) to (*, C, H r, W r). RuntimeError unless r > 0 and its square
+    divides the channels."""
     r = upscale_factor
     if self.ndim < 3:
         raise RuntimeError(f"pixel_shuffle expects input to have at least 3 dimensions, but got {self.ndim}")
@@ -372,7 +373,8 @@ def channel_shuffle(self: Tensor, groups: int) -> Tensor:
 
 
 def pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
-    """Places to channels: (*, C, H r, W r) to (*, C r^2, H, W)."""
+    """Places to channels: (*, C, H r, W r) to (*, C r^2, H, W). RuntimeError unless r > 0 divides height and
+    width."""
     r = downscale_factor
     if self.ndim < 3:
         raise RuntimeError(

@@ -107,7 +107,8 @@ def instance_norm(
     eps: float,
     cudnn_enabled: bool,
 ) -> Tensor:
-    """``batch_norm`` with the batch counted among the channels."""
+    """``batch_norm`` with the batch counted among the channels. RuntimeError without running statistics
+    unless ``use_input_stats``; IndexError for less than two dimensions."""
     if not use_input_stats and (running_mean is None or running_var is None):
         raise RuntimeError(
             "Expected running_mean and running_var to be defined when use_input_stats is false"
@@ -147,7 +148,8 @@ def group_norm(
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, eps: float | None
 ) -> Tensor:
-    """Division by the root mean square."""
+    """Division by the root mean square. RuntimeError where ``normalized_shape`` is not that of the last
+    dimensions; NotImplementedError for integers."""
     if has_operator(input._type, "_native_rms_norm") and (weight is None or weight._type is input._type):
         return F._native_rms_norm(input, normalized_shape, weight, eps)[0]
     from ..core.errors import explain

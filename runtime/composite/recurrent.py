@@ -178,7 +178,7 @@ def lstm_cell(
     b_ih: Tensor | None,
     b_hh: Tensor | None,
 ) -> State:
-    """The next output and cell state of long short-term memory."""
+    """The next output and cell state of long short-term memory. RuntimeError unless ``hx`` has both."""
     if len(hx) != 2:
         raise RuntimeError(f"lstm_cell expects two hidden states, but got {len(hx)}")
     return _cell(_cell_step_lstm, input, tuple(hx), w_ih, w_hh, b_ih, b_hh)
@@ -458,7 +458,9 @@ def _places(sizes: Sequence[int], steps: int, batch: int, batch_first: bool) -> 
 
 
 def pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> tuple[Tensor, Tensor]:
-    """The rows that sequences have, by time, and how many there are at each time."""
+    """The rows that sequences have, by time, and how many there are at each time. IndexError for less than
+    two dimensions; RuntimeError for lengths that are not one for each row of the batch, from 1 to the number
+    of steps, in descending order."""
     if input.ndim < 2:
         raise IndexError(f"pack_padded_sequence: input must have 2 or more dims, but it has {input.ndim}")
     counts = _lengths(lengths, "lengths")
@@ -492,7 +494,8 @@ def pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> t
 def pad_packed_sequence(
     data: Tensor, batch_sizes: Tensor, batch_first: bool, padding_value: float, total_length: int
 ) -> tuple[Tensor, Tensor]:
-    """The sequences side by side, filled up with ``padding_value``, and their lengths."""
+    """The sequences side by side, filled up with ``padding_value``, and their lengths. RuntimeError for a
+    ``total_length`` below the longest, unless it is 0 or less, which asks for none."""
     sizes = _lengths(batch_sizes, "batch_sizes")
     data = _rows(data, sizes)
     steps, batch = len(sizes), sizes[0]

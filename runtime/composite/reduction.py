@@ -67,7 +67,8 @@ def norm(
 def diff(
     self: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
-    """The ``n``-th differences of neighbours along ``dim``."""
+    """The ``n``-th differences of neighbours along ``dim``. RuntimeError for a 0-d tensor, and a negative
+    ``n``."""
     if self.ndim == 0:
         raise RuntimeError("diff: expects input to be at least one-dimensional")
     dim = wrap_dim(dim, self.ndim)
@@ -113,7 +114,7 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
 
 
 def is_true(which: str, self: Tensor) -> Tensor:
-    """Whether all elements of a bool tensor are True, or any is."""
+    """Whether all elements of a bool tensor are True, or any is. RuntimeError for another dtype."""
     if self.dtype is not bool_:
         raise RuntimeError(f"_is_{which}_true: expected a bool tensor, but got one of {self.dtype}")
     return self.all() if which == "all" else self.any()

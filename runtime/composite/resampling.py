@@ -176,7 +176,8 @@ def affine_grid_base(like: Tensor, size: Sequence[int], align_corners: bool) -> 
 def grid_sampler(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
-    """``grid_sampler_2d`` or ``grid_sampler_3d``, by the rank of the input."""
+    """``grid_sampler_2d`` or ``grid_sampler_3d``, by the rank of the input. RuntimeError unless that is 4 or
+    5."""
     if input.ndim not in (4, 5):
         raise RuntimeError(f"grid_sampler(): expected 4D or 5D input, but got {input.ndim}D")
     return _sampled(input, grid, interpolation_mode, padding_mode, align_corners, input.ndim - 2)

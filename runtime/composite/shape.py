@@ -216,7 +216,8 @@ def _moved(self: Tensor, dtype: Any, device: Any) -> Tensor:
 
 @accelerated("is_tensor self; has_array self; is_contiguous self; is_none memory_format; local self; give")
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
-    """``self`` if it stands without gaps in the memory format, row-major by default; else such a copy."""
+    """``self`` if it stands without gaps in the memory format, row-major by default; else such a copy.
+    RuntimeError for preserve_format where a copy would be made."""
     wanted = contiguous_format if memory_format is None else memory_format
     if self.is_contiguous(memory_format=contiguous_format if wanted is preserve_format else wanted):
         return self
@@ -249,7 +250,7 @@ def narrow(self: Tensor, dim: int, start: int, length: int) -> Tensor:
 
 
 def narrow_Tensor(self: Tensor, dim: int, start: Tensor, length: int) -> Tensor:
-    """As ``narrow``, with a 0-d integral tensor for ``start``."""
+    """As ``narrow``, with a 0-d integral tensor for ``start``. RuntimeError for any other."""
     if start.ndim or start.is_floating_point() or start.is_complex() or start.dtype is bool_:
         raise RuntimeError("narrow: start must be an 0-dim integral Tensor.")
     return narrow(self, dim, int(start), length)
@@ -278,7 +279,8 @@ def _chunk_sizes(name: str, self: Tensor, chunks: int, dim: int) -> tuple[int, .
 
 
 def tensor_split_sections(self: Tensor, sections: int, dim: int = 0) -> Tensors:
-    """``sections`` views whose sizes differ by at most one."""
+    """``sections`` views whose sizes differ by at most one. Raises RuntimeError for less than one, and for a
+    0-d tensor."""
     n = _size_to_split(self, dim)
     if sections <= 0:
         raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
@@ -292,7 +294,8 @@ def tensor_split_indices(self: Tensor, indices: Sequence[int], dim: int = 0) -> 
 
 
 def tensor_split_tensor(self: Tensor, tensor_indices_or_sections: Tensor, dim: int = 0) -> Tensors:
-    """As with a number, for a 0-d int64 tensor, or with indices, for a 1-d one."""
+    """As with a number, for a 0-d int64 tensor, or with indices, for a 1-d one. RuntimeError for another
+    dtype, or more dimensions."""
     given = tensor_indices_or_sections
     _size_to_split(self, dim)
     if given.dtype is not int64:
@@ -368,7 +371,8 @@ def tile(self: Tensor, dims: Sequence[int]) -> Tensor:
 def repeat_interleave(
     self: Tensor, repeats: Tensor, dim: int | None = None, output_size: int | None = None
 ) -> Tensor:
-    """Slice ``i`` along ``dim`` ``repeats[i]`` times."""
+    """Slice ``i`` along ``dim`` ``repeats[i]`` times. RuntimeError for numbers that are not one, or one for
+    each slice; IndexError for several, and ``dim``, of a 0-d tensor."""
     source = self.flatten() if dim is None else self
     d = wrap_dim(0 if dim is None else dim, source._array.ndim)
     if repeats.ndim == 0 or (repeats.ndim == 1 and repeats.shape[0] == 1):
@@ -389,7 +393,7 @@ def repeat_interleave(
 def repeat_interleave_int(
     self: Tensor, repeats: int, dim: int | None = None, output_size: int | None = None
 ) -> Tensor:
-    """Each slice along ``dim`` ``repeats`` times."""
+    """Each slice along ``dim`` ``repeats`` times. RuntimeError for a negative number."""
     if repeats < 0:
         raise RuntimeError(f"Repeats must be non-negative, got {repeats}")
     source = self.flatten() if dim is None else self
@@ -407,21 +411,22 @@ def repeat_interleave_int(
 
 
 def fliplr(self: Tensor) -> Tensor:
-    """Columns in reverse order."""
+    """Columns in reverse order. RuntimeError for less than two dimensions."""
     if self.ndim < 2:
         raise RuntimeError("Input must be >= 2-d.")
     return self.flip((1,))
 
 
 def flipud(self: Tensor) -> Tensor:
-    """Rows in reverse order."""
+    """Rows in reverse order. RuntimeError for a 0-d tensor."""
     if self.ndim < 1:
         raise RuntimeError("Input must be >= 1-d.")
     return self.flip((0,))
 
 
 def rot90(self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
-    """A copy rotated ``k`` times by 90 degrees in the plane of ``dims``."""
+    """A copy rotated ``k`` times by 90 degrees in the plane of ``dims``. RuntimeError unless these are two,
+    and not the same."""
     ndim = self._array.ndim
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
@@ -443,7 +448,8 @@ def rot90(self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
 
 
 def diag(self: Tensor, diagonal: int = 0) -> Tensor:
-    """A matrix's diagonal, or a matrix with a vector as its diagonal."""
+    """A matrix's diagonal, or a matrix with a vector as its diagonal. RuntimeError for other numbers of
+    dimensions."""
     if self.ndim == 1:
         return self.diag_embed(diagonal)
     if self.ndim == 2:
@@ -526,7 +532,9 @@ def _become(self: Tensor, method: str, *args: Any) -> Tensor:
 
 
 def resize_(self: Tensor, size: Sequence[int], memory_format: Any = None) -> Tensor:
-    """Another size for ``self``, in its own memory as far as that goes."""
+    """Another size for ``self``, in its own memory as far as that goes. NotImplementedError for other layouts
+    than strided; RuntimeError where gradients or tangents would be of the old size, and for
+    preserve_format."""
     from ..autograd.grad_mode import grad_mode
     from ..autograd.inference_mode import check_write
     from ..autograd.room import with_room

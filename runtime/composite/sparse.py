@@ -41,7 +41,8 @@ def coalesce(self: Tensor) -> Tensor:
 
 
 def to_dense(self: Tensor, dtype: Any, masked_grad: bool | None) -> Tensor:
-    """The strided tensor with the same elements."""
+    """The strided tensor with the same elements. RuntimeError for a ``dtype``, unless ``self`` is strided
+    already."""
     if self.layout is strided:
         return self if dtype is None else self.to(dtype)
     if dtype is not None:
@@ -50,7 +51,7 @@ def to_dense(self: Tensor, dtype: Any, masked_grad: bool | None) -> Tensor:
 
 
 def to_sparse(self: Tensor, layout: Any, blocksize: Sequence[int] | None, dense_dim: int | None) -> Tensor:
-    """The tensor in another layout."""
+    """The tensor in another layout. RuntimeError for a ``blocksize`` of a layout that is not compressed."""
     wanted = sparse_coo if layout is None else layout
     if wanted in COMPRESSED:
         return self._to_sparse(layout=wanted, blocksize=blocksize, dense_dim=dense_dim)
@@ -128,7 +129,7 @@ def smm(self: Tensor, mat2: Tensor) -> Tensor:
 
 
 def convert_indices_from_coo_to_csr(self: Tensor, size: int, out_int32: bool) -> Tensor:
-    """Where each row begins among elements whose rows are in order."""
+    """Where each row begins among elements whose rows are in order. RuntimeError unless ``self`` is 1-d."""
     if self.dim() != 1:
         raise RuntimeError(
             "_convert_indices_from_coo_to_csr: Input is supposed to be a vector, but got "

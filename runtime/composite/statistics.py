@@ -136,7 +136,8 @@ def _check_weights(weights: Tensor, name: str, count: int) -> None:
 def cov(
     self: Tensor, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
 ) -> Tensor:
-    """The covariances of the rows; of one row, or one number, the variance."""
+    """The covariances of the rows; of one row, or one number, the variance. RuntimeError for bools, for more
+    than two dimensions, and for weights that add up to 0."""
     if self.ndim > 2:
         raise RuntimeError(
             "cov(): expected input to have two or fewer dimensions "
@@ -175,7 +176,8 @@ def cov(
 
 
 def corrcoef(self: Tensor) -> Tensor:
-    """The covariances of the rows, each divided by the standard deviations of its two rows."""
+    """The covariances of the rows, each divided by the standard deviations of its two rows. RuntimeError for
+    bools, and for more than two dimensions."""
     if self.ndim > 2:
         raise RuntimeError(
             "corrcoef(): expected input to have two or fewer dimensions "

@@ -63,7 +63,10 @@ def stft(
     return_complex: bool | None = None,
     align_to_window: bool | None = None,
 ) -> Tensor:
-    """The transforms of frames of ``n_fft`` points of one or several signals, ``hop_length`` points apart."""
+    """The transforms of frames of ``n_fft`` points of one or several signals, ``hop_length`` points apart.
+    RuntimeError for integers, for other dimensions than one or two, for an ``n_fft`` longer than the signal,
+    and for one-sided transforms of complex numbers; also where a real signal does not say
+    ``return_complex``."""
     if center and align_to_window is not None:
         raise RuntimeError("stft align_to_window should only be set when center = false")
     signal_ndim = self.ndim
@@ -122,7 +125,10 @@ def istft(
     length: int | None = None,
     return_complex: bool = False,
 ) -> Tensor:
-    """The signal whose frames have these transforms: their sum, by that of the squares of the window."""
+    """The signal whose frames have these transforms: their sum, by that of the squares of the window.
+    RuntimeError for real spectra or none, for a number of frequencies that ``n_fft`` does not have, for a
+    ``hop_length`` beyond the window, and for a ``return_complex`` that does not go with a one-sided spectrum,
+    or with a complex window."""
     hop = n_fft // 4 if hop_length is None else hop_length
     width = n_fft if win_length is None else win_length
     if window is None:

@@ -194,6 +194,8 @@ def nbytes(a: Array) -> int:
 
 
 def as_strided(a: Array, size: Shape, strides: Shape, offset: int) -> Array:
+    """A view of the memory of ``a``. RuntimeError for negative strides or offset, and for places beyond the
+    memory."""
     if len(size) != len(strides):
         raise RuntimeError(
             f"mismatch in length of strides and shape: got {len(strides)} strides for {len(size)} sizes"

@@ -311,7 +311,7 @@ def arange(start: Real, end: Real, step: Real, dtype: DType) -> Array:
 def range_shape(start: Real, end: Real, step: Real, dtype: DType) -> tuple[int]:
     """The shape of ``range(start, end, step)``; for integers the numbers are truncated first. This one warns.
 
-    Raises what ``arange_shape`` does.
+    Raises the errors of ``arange_shape``; ValueError for a step that is 0 as any integer.
     """
     warnings.warn(
         "tengen.range is deprecated, for it does not do as Python's range: it includes the end. "

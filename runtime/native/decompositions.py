@@ -62,7 +62,8 @@ def linalg_qr(A: Array, mode: Any) -> tuple[Array, Array]:
 
 
 def linalg_eigh(A: Array, UPLO: str, compute_v: bool) -> tuple[Array, Array]:
-    """The eigenvalues, ascending, and the eigenvectors, as columns, of Hermitian matrices."""
+    """The eigenvalues, ascending, and the eigenvectors, as columns, of Hermitian matrices. RuntimeError for
+    matrices that are not square; LinAlgError where LAPACK does not converge."""
     check_square(A.shape)
     half: Any = check_uplo(UPLO)
     try:
@@ -78,7 +79,8 @@ def linalg_eigh(A: Array, UPLO: str, compute_v: bool) -> tuple[Array, Array]:
 
 
 def linalg_eig(self: Array) -> tuple[Array, Array]:
-    """The eigenvalues and the eigenvectors, as columns, complex, in no particular order."""
+    """The eigenvalues and the eigenvectors, as columns, complex, in no particular order. RuntimeError for
+    infinities, NaN and matrices that are not square; LinAlgError where LAPACK does not converge."""
     check_square(self.shape)
     if not np.isfinite(self).all():
         raise RuntimeError("input tensor should not contain infs or NaNs.")
@@ -93,7 +95,8 @@ def linalg_eig(self: Array) -> tuple[Array, Array]:
 def linalg_svd(
     A: Array, full_matrices: bool, compute_uv: bool, driver: str | None
 ) -> tuple[Array, Array, Array]:
-    """``U``, ``S`` (descending) and ``Vh`` with ``U diag(S) Vh = A``; without ``compute_uv`` only ``S``."""
+    """``U``, ``S`` (descending) and ``Vh`` with ``U diag(S) Vh = A``; without ``compute_uv`` only ``S``.
+    LinAlgError where LAPACK does not converge, which tells NaN and infinities from other reasons."""
     check_driver(driver)
     check_matrices(A.shape)
     try:

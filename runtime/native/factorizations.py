@@ -29,7 +29,8 @@ def geqrf(self: Array) -> tuple[Array, Array]:
 
 
 def lu_unpack(LU_data: Array, LU_pivots: Array, unpack_data: bool, unpack_pivots: bool) -> tuple[Array, ...]:
-    """``P``, ``L`` and ``U`` of an LU factorization in one matrix; what is not asked for is empty."""
+    """``P``, ``L`` and ``U`` of an LU factorization in one matrix; what is not asked for is empty.
+    RuntimeError for pivots that name no row, or have another shape or dtype than ``lu_factor`` gives."""
     check_lu_unpack(LU_data.shape, LU_pivots.shape, LU_pivots.dtype, unpack_pivots)
     rows, k = LU_data.shape[-2], min(LU_data.shape[-2:])
     permutation = lower = upper = np.empty(0, LU_data.dtype)

@@ -42,7 +42,7 @@ def check_transform(shape: Shape, dim: Sequence[int], normalization: int) -> Sha
 
 
 def check_real_transform(shape: Shape, dim: Sequence[int], normalization: int) -> Shape:
-    """``check_transform`` of what transforms at least one dimension."""
+    """``check_transform`` of what transforms at least one dimension. RuntimeError for none."""
     dims = check_transform(shape, dim, normalization)
     if not dims:
         raise RuntimeError("dim must name at least one dimension, but got none")

@@ -83,6 +83,8 @@ def index_put(self: Array, indices: Indices, values: Array, accumulate: bool) ->
     """``self`` with ``values`` (broadcast) at ``indices``; added where they ``accumulate``.
 
     Where indices repeat and values are not added, the last one stays.
+    Raises IndexError for an index out of bounds, RuntimeError for values that do not broadcast to the shape
+    of what is indexed.
     """
     check_index_put(self, indices, values, accumulate)
     key = _key(self.shape, indices)
@@ -253,7 +255,8 @@ def _result_ndim(ndim: int, indices: Indices) -> int:
 
 
 def index_shape(shape: Shape, indices: Indices) -> Shape:
-    """The shape of ``index(self, indices)``. Masks must be arrays with data."""
+    """The shape of ``index(self, indices)``. Masks must be arrays with data. IndexError for indices that do
+    not broadcast to each other."""
     sizes: list[Shape] = []
     rest: list[int] = []
     dim, places = 0, []
@@ -324,7 +327,9 @@ def index_select(self: Array, dim: int, index: Array) -> Array:
 
 
 def index_fill(self: Array, dim: int, index: Array, value: Array) -> Array:
-    """``self`` with ``value`` (a number or 0-d array) at ``index`` along ``dim``; it may be negative."""
+    """``self`` with ``value`` (a number or 0-d array) at ``index`` along ``dim``; it may be negative.
+    IndexError for an index out of bounds or not int64; RuntimeError for a matrix of them, or a complex value
+    for real elements."""
     dim = wrap_dim(dim, self.ndim)
     check_index_fill(self, value)
     value = as_scalar(value, self.dtype)
@@ -387,7 +392,8 @@ def check_index_copy(self: Array, dim: int, index: Array, source: Array) -> int:
 
 
 def take(self: Array, index: Array) -> Array:
-    """The elements at positions of the flattened ``self``, in the shape of ``index``."""
+    """The elements at positions of the flattened ``self``, in the shape of ``index``. IndexError for a
+    position out of range, also for any in no elements."""
     _check_flat(self, index)
     if self.size == 0 and index.size:
         raise IndexError("tried to take from an empty tensor")
@@ -395,7 +401,8 @@ def take(self: Array, index: Array) -> Array:
 
 
 def take_backward(grad: Array, sizes: Shape, index: Array) -> Array:
-    """Zeros of shape ``sizes`` to which ``grad`` is added at flat positions."""
+    """Zeros of shape ``sizes`` to which ``grad`` is added at flat positions. RuntimeError for a gradient with
+    another number of elements than ``index``."""
     out = np.zeros(math.prod(sizes), grad.dtype)
     _check_flat(out, index)
     if grad.size != index.size:

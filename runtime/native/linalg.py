@@ -136,7 +136,7 @@ def linalg_pinv(self: Array, atol: Array | None, rtol: Array | None, hermitian: 
     """The pseudo-inverse; singular values up to ``max(atol, rtol * the largest)`` count as 0.
 
     By default ``atol`` is 0, and ``rtol`` is 0 with a positive ``atol``, else eps times the
-    larger size.
+    larger size. Raises RuntimeError for complex tolerances, or such as do not broadcast to the batch.
     """
     shape = pinv_shape(self.shape, hermitian)
     for name, value in (("atol", atol), ("rtol", rtol)):
@@ -162,7 +162,8 @@ def linalg_pinv(self: Array, atol: Array | None, rtol: Array | None, hermitian: 
 
 
 def pinv_shape(shape: tuple[int, ...], hermitian: bool) -> tuple[int, ...]:
-    """The shape of the pseudo-inverse."""
+    """The shape of the pseudo-inverse. RuntimeError for less than two dimensions, and for Hermitian matrices
+    that are not square."""
     if len(shape) < 2:
         raise RuntimeError(f"expected a tensor with 2 or more dimensions, but got {list(shape)}")
     if hermitian:

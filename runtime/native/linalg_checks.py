@@ -52,7 +52,8 @@ def is_vector(A: Shape, B: Shape) -> bool:
 
 
 def solve_shape(A: Shape, B: Shape, left: bool) -> Shape:
-    """The shape of the solution of ``A X = B``, or ``X A = B``; the batches broadcast."""
+    """The shape of the solution of ``A X = B``, or ``X A = B``; the batches broadcast. RuntimeError for an
+    ``A`` that is not square, and sizes that do not fit it."""
     check_square(A)
     vector = is_vector(A, B)
     matrices = (*B, 1) if vector else B
@@ -64,7 +65,8 @@ def solve_shape(A: Shape, B: Shape, left: bool) -> Shape:
 
 
 def triangular_shapes(A: Shape, B: Shape, left: bool) -> tuple[Shape, Shape]:
-    """``A`` and ``B`` broadcast to one batch, for the system ``A X = B`` or ``X A = B``."""
+    """``A`` and ``B`` broadcast to one batch, for the system ``A X = B`` or ``X A = B``. RuntimeError for an
+    ``A`` that is not square, and a ``B`` that does not fit it."""
     check_square(A)
     check_matrices(B, "B")
     if A[-1] != B[-2 if left else -1]:

@@ -29,7 +29,8 @@ def true_positions(mask: Array) -> Array:
 
 
 def masked_select(self: Array, mask: Array) -> Array:
-    """The elements where ``mask`` is true, 1-d; both are broadcast."""
+    """The elements where ``mask`` is true, 1-d; both are broadcast. RuntimeError for a mask of another dtype
+    than bool."""
     if mask.dtype.kind != "b":
         raise RuntimeError("expected BoolTensor for mask")
     if self.shape != mask.shape:

@@ -52,7 +52,8 @@ def bmm_shape(batch1: Shape, batch2: Shape) -> Shape:
 
 
 def batched_matmul_shape(self: Shape, other: Shape) -> Shape:
-    """``(*, n, m) x (+, m, p)``: matrices of which there are the broadcast batches."""
+    """``(*, n, m) x (+, m, p)``: matrices of which there are the broadcast batches. RuntimeError for vectors,
+    for other inner sizes, and for batches that do not broadcast."""
     if len(self) < 2 or len(other) < 2:
         raise RuntimeError(f"matrices expected, got {len(self)}D and {len(other)}D tensors")
     if self[-1] != other[-2]:
@@ -86,7 +87,8 @@ def dot_shape(self: Shape, tensor: Shape) -> Shape:
 
 
 def addmm_shape(self: Shape, mat1: Shape, mat2: Shape) -> Shape:
-    """The shape of ``mat1 @ mat2``, to which ``self`` must expand."""
+    """The shape of ``mat1 @ mat2``, to which ``self`` must expand. RuntimeError for what is no matrix, does
+    not fit or does not expand."""
     for name, shape in (("mat1", mat1), ("mat2", mat2)):
         if len(shape) != 2:
             raise RuntimeError(f"{name} must be a matrix, got {len(shape)}-D tensor")
@@ -96,7 +98,8 @@ def addmm_shape(self: Shape, mat1: Shape, mat2: Shape) -> Shape:
 
 
 def addmv_shape(self: Shape, mat: Shape, vec: Shape) -> Shape:
-    """The shape of ``mat @ vec``, to which ``self`` must expand."""
+    """The shape of ``mat @ vec``, to which ``self`` must expand. RuntimeError for other numbers of dimensions
+    and for sizes that differ."""
     if len(mat) != 2 or len(vec) != 1 or len(self) > 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {len(self)}, {len(mat)}, {len(vec)}")
     if mat[1] != vec[0] or (self and self[0] not in (1, mat[0])):
@@ -116,7 +119,8 @@ def addbmm_shape(self: Shape, batch1: Shape, batch2: Shape) -> Shape:
 
 
 def linear_shape(input: Shape, weight: Shape, bias: Shape | None) -> Shape:
-    """``(*, in) x (out, in) -> (*, out)``, or ``(*, in) x (in,) -> (*)`` without a bias."""
+    """``(*, in) x (out, in) -> (*, out)``, or ``(*, in) x (in,) -> (*)`` without a bias. RuntimeError for 0-d
+    arguments, a weight of more than two dimensions, another inner size, or a bias that does not expand."""
     if not input or not weight:
         raise RuntimeError(
             f"both arguments to linear need to be at least 1D, but they are {len(input)}D and {len(weight)}D"
@@ -130,7 +134,8 @@ def linear_shape(input: Shape, weight: Shape, bias: Shape | None) -> Shape:
 
 
 def linear_input_shape(grad_output: Shape, weight: Shape) -> Shape:
-    """The shape of the input of ``linear``, from those of its result and its weight."""
+    """The shape of the input of ``linear``, from those of its result and its weight. RuntimeError where their
+    last and first size differ."""
     if len(weight) == 1:
         return grad_output + weight
     if len(weight) != 2 or not grad_output or grad_output[-1] != weight[0]:
@@ -139,7 +144,8 @@ def linear_input_shape(grad_output: Shape, weight: Shape) -> Shape:
 
 
 def linear_weight_shape(grad_output: Shape, input: Shape) -> Shape:
-    """The shape of the weight of ``linear``, from those of its result and its input."""
+    """The shape of the weight of ``linear``, from those of its result and its input. RuntimeError where they
+    differ before the last."""
     if grad_output == input[:-1]:
         return input[-1:]
     if not input or grad_output[:-1] != input[:-1]:
@@ -148,7 +154,8 @@ def linear_weight_shape(grad_output: Shape, input: Shape) -> Shape:
 
 
 def cross_shape(self: Shape, other: Shape, dim: int) -> Shape:
-    """The broadcast shape; ``dim`` must have size 3 in both."""
+    """The broadcast shape; ``dim`` must have size 3 in both. RuntimeError for another, IndexError for 0-d
+    arguments."""
     if len(self) != len(other):
         raise RuntimeError("inputs must have the same number of dimensions.")
     if not self:
@@ -160,7 +167,7 @@ def cross_shape(self: Shape, other: Shape, dim: int) -> Shape:
 
 
 def trace_shape(self: Shape) -> Shape:
-    """``(n, m) -> ()``."""
+    """``(n, m) -> ()``. RuntimeError for anything but one matrix."""
     if len(self) != 2:
         raise RuntimeError(f"expected a matrix, but got tensor with dim {len(self)}")
     return ()
@@ -180,7 +187,7 @@ def _expands(shape: Shape, target: Shape) -> Shape:
 
 
 def mm(self: Array, mat2: Array) -> Array:
-    """The matrix product ``(n, m) x (m, p) -> (n, p)``."""
+    """The matrix product ``(n, m) x (m, p) -> (n, p)``. RuntimeError for shapes that ``mm_shape`` refuses."""
     if self.ndim == 2 and mat2.ndim == 2:
         if untouched:
             touch_for(mat2)
@@ -212,7 +219,7 @@ def batched_product(self: Array, other: Array) -> Array:
 
 
 def mv(self: Array, vec: Array) -> Array:
-    """Matrix times vector, ``(n, m) x (m,) -> (n,)``."""
+    """Matrix times vector, ``(n, m) x (m,) -> (n,)``. RuntimeError for shapes that ``mv_shape`` refuses."""
     if self.ndim == 2 and vec.ndim == 1:
         try:
             return self.dot(vec)
@@ -266,7 +273,8 @@ def addbmm(self: Array, batch1: Array, batch2: Array, beta: Number, alpha: Numbe
 
 
 def linear(input: Array, weight: Array, bias: Array | None) -> Array:
-    """``input @ weight.T + bias`` over the last dimension of ``input``."""
+    """``input @ weight.T + bias`` over the last dimension of ``input``. RuntimeError for shapes that
+    ``linear_shape`` refuses."""
     if input.ndim != 2 or weight.ndim != 2 or (bias is not None and bias.shape != weight.shape[:1]):
         return _linear_general(input, weight, bias)
     if input.shape[1] != weight.shape[1]:

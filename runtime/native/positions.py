@@ -32,7 +32,7 @@ def nonzero_static(self: Array, size: int, fill_value: int) -> Array:
 
 
 def check_static_size(size: int) -> int:
-    """``size``, which may not be negative."""
+    """``size``, which may not be negative. RuntimeError where it is."""
     if size < 0:
         raise RuntimeError(f"'size' must be a non-negative integer, but got {size}")
     return size

@@ -259,7 +259,8 @@ def min_all(self: Array) -> Array:
 
 
 def aminmax(self: Array, dim: int | None, keepdim: bool) -> tuple[Array, Array]:
-    """The least and the greatest over ``dim``."""
+    """The least and the greatest over ``dim``. RuntimeError for no elements at all, IndexError for none along
+    ``dim``."""
     dims = None if dim is None else (dim,)
     if self.size == 0:
         if dim is None:

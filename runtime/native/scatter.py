@@ -277,7 +277,8 @@ def check_selected(grad: Array, indices: Array, sizes: Shape, dim: int, keepdim:
 
 
 def gather_backward(grad: Array, sizes: Shape, dim: int, index: Array) -> Array:
-    """Zeros of shape ``sizes`` to which ``grad`` is added at ``index`` along ``dim``."""
+    """Zeros of shape ``sizes`` to which ``grad`` is added at ``index`` along ``dim``. RuntimeError for a
+    gradient of another shape than ``index``, and an index out of bounds."""
     out = np.zeros(sizes, grad.dtype)
     if index.size:
         dim = check_scatter(out, dim, index, grad)

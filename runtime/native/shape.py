@@ -162,7 +162,8 @@ def row_major(array: Array) -> Array:
 
 
 def stack_shape(shapes: Sequence[Shape], dim: int) -> tuple[int, Shape]:
-    """The dim at which arrays of one shape are stacked, and the shape of the result."""
+    """The dim at which arrays of one shape are stacked, and the shape of the result. RuntimeError for none,
+    and for shapes that differ."""
     if not shapes:
         raise RuntimeError("stack expects a non-empty TensorList")
     first = shapes[0]
@@ -217,7 +218,8 @@ def repeat(self: Array, repeats: Shape) -> Array:
 
 
 def repeat_interleave_indices(repeats: Array, output_size: int | None = None) -> Array:
-    """``i`` ``repeats[i]`` times, for each ``i`` in turn: int64, or int32 for int32 repeats."""
+    """``i`` ``repeats[i]`` times, for each ``i`` in turn: int64, or int32 for int32 repeats. RuntimeError
+    unless they are 1-d, of these dtypes, and none is negative."""
     if repeats.ndim != 1:
         raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
     if repeats.dtype not in (np.int64, np.int32):
@@ -294,7 +296,8 @@ def check_matrices(shape: Shape) -> None:
 
 
 def diag_embed_layout(ndim: int, size: int, offset: int, dim1: int, dim2: int) -> tuple[int, int, int]:
-    """The two dims of ``diag_embed`` from 0 on and their common size."""
+    """The two dims of ``diag_embed`` from 0 on and their common size. RuntimeError where they are the
+    same."""
     a, b = wrap_dim(dim1, ndim + 1), wrap_dim(dim2, ndim + 1)
     if a == b:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")

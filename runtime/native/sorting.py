@@ -272,7 +272,7 @@ def unique_consecutive(
 ) -> tuple[Array, Array, Array]:
     """The first of each run of equal elements (along ``dim``: of slices); the run of each; run lengths.
 
-    Without ``dim`` the last two are empty unless asked for.
+    Without ``dim`` the last two are empty unless asked for. IndexError for a ``dim`` of a 0-d array.
     """
     if dim is None or (dim == 0 and self.ndim == 1):
         dim, table, shape = None, self.reshape(-1), self.shape
@@ -307,7 +307,8 @@ def _no_rows(self: Array, dim: int) -> Array:
 def unique_dim(
     self: Array, dim: int, sorted: bool, return_inverse: bool, return_counts: bool
 ) -> tuple[Array, Array, Array]:
-    """``unique2`` of the slices along ``dim``, in lexicographic order; all three are always given."""
+    """``unique2`` of the slices along ``dim``, in lexicographic order; all three are always given. IndexError
+    for a 0-d array."""
     dim = wrap_dim(dim, self.ndim)
     if self.ndim == 0:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
@@ -395,7 +396,7 @@ def check_search(
 
 
 def bucketize(self: Array, boundaries: Array, out_int32: bool, right: bool) -> Array:
-    """``searchsorted`` in one row of boundaries."""
+    """``searchsorted`` in one row of boundaries. RuntimeError unless they are 1-d."""
     if boundaries.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     return searchsorted(boundaries, self, out_int32, right, None, None)

@@ -145,7 +145,7 @@ def transpose_int(self: Array, dim0: int, dim1: int) -> Array:
 
 
 def t(self: Array) -> Array:
-    """A matrix transposed; 0-d and 1-d arrays as they are."""
+    """A matrix transposed; 0-d and 1-d arrays as they are. RuntimeError for more dimensions."""
     if self.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
     return self.T if self.size else full_strides(self).T
@@ -245,7 +245,8 @@ def slice_inverse(self: Array, src: Array) -> Array:
 
 
 def diagonal(self: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
-    """The diagonal of the planes of ``dim1`` and ``dim2``, as the last dimension."""
+    """The diagonal of the planes of ``dim1`` and ``dim2``, as the last dimension. RuntimeError where these
+    are one."""
     a, b = wrap_dim(dim1, self.ndim), wrap_dim(dim2, self.ndim)
     if a == b:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
@@ -271,7 +272,8 @@ def _meta_diagonal(self: Array, offset: int, a: int, b: int) -> Array:
 
 
 def unfold(self: Array, dimension: int, size: int, step: int) -> Array:
-    """All windows of ``size`` along ``dimension``, ``step`` apart; what is in them is the last dimension."""
+    """All windows of ``size`` along ``dimension``, ``step`` apart; what is in them is the last dimension.
+    RuntimeError for a size that is negative or does not fit, and a step below 1."""
     d = wrap_dim(dimension, self.ndim)
     n = self.shape[d] if self.ndim else 1
     if size < 0:
@@ -367,7 +369,7 @@ def _pieces(self: Array, sizes: Shape, d: int) -> tuple[Array, ...]:
 
 @accelerated("local self; local dim; each_along; give")
 def unbind_int(self: Array, dim: int = 0) -> tuple[Array, ...]:
-    """The slices along ``dim``, without that dimension."""
+    """The slices along ``dim``, without that dimension. IndexError for a 0-d array."""
     if self.ndim == 0:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     d = wrap_dim(dim, self.ndim)

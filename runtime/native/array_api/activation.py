@@ -66,7 +66,8 @@ def leaky_relu_backward(xp: Any, grad_output: Array, self: Array, negative_slope
 
 
 def hardtanh_forward(xp: Any, self: Array, min_val: Number, max_val: Number) -> Array:
-    """``x`` brought into ``[min_val, max_val]``; NaN stays NaN."""
+    """``x`` brought into ``[min_val, max_val]``; NaN stays NaN. RuntimeError for negative limits of unsigned
+    integers."""
     low, high = within(xp, min_val, self), within(xp, max_val, self)
     if xp.isdtype(self.dtype, "unsigned integer") and (low < 0 or high < 0):  # type: ignore[operator]
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
@@ -79,7 +80,8 @@ def hardtanh_backward(xp: Any, grad_output: Array, self: Array, min_val: Number,
 
 
 def softshrink(xp: Any, self: Array, lambd: float) -> Array:
-    """``self`` brought nearer to 0 by ``lambd``; NaN stays NaN."""
+    """``self`` brought nearer to 0 by ``lambd``; NaN stays NaN. RuntimeError unless ``lambd`` is at least
+    0."""
     if not lambd >= 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}")
     result = xp.where(self > 0, self - lambd, self + lambd)
@@ -229,7 +231,8 @@ def log_softmax_backward_data(
 
 
 def native_dropout(xp: Any, input: Array, p: float, train: bool | None) -> tuple[Array, Array]:
-    """The input with each element kept with probability ``1 - p`` and divided by it; and which were kept."""
+    """The input with each element kept with probability ``1 - p`` and divided by it; and which were kept.
+    RuntimeError for a ``p`` outside of [0, 1], even where nothing is dropped because ``train`` is False."""
     from ..random import source
 
     if not 0 <= p <= 1:

@@ -234,7 +234,8 @@ def index_copy(xp: Any, self: Array, dim: int, index: Array, source: Array) -> A
 
 
 def index_fill(xp: Any, self: Array, dim: int, index: Array, value: Any) -> Array:
-    """``self`` with ``value`` (a number or 0-d array) at ``index`` along ``dim``; it may be negative."""
+    """``self`` with ``value`` (a number or 0-d array) at ``index`` along ``dim``; it may be negative.
+    IndexError for an index that is not int64, has more than one dimension or is out of bounds."""
     d = wrap_dim(dim, self.ndim)
     if index.dtype != xp.int64:
         raise IndexError("Expected dtype int64 for index.")
@@ -354,7 +355,8 @@ def index(xp: Any, self: Array, indices: Indices) -> Array:
 
 
 def index_put(xp: Any, self: Array, indices: Indices, values: Array, accumulate: bool) -> Array:
-    """``self`` with ``values`` (broadcast) at ``indices``; added where they ``accumulate``."""
+    """``self`` with ``values`` (broadcast) at ``indices``; added where they ``accumulate``. RuntimeError for
+    values that do not broadcast to the shape of what is indexed."""
     given = [None if i is None else _described(xp, i) for i in indices]
     check_index_put(_described(xp, self), given, _described(xp, values), accumulate)
     values = cast(xp, values, self.dtype)
@@ -392,7 +394,8 @@ def masked_fill(xp: Any, self: Array, mask: Array, value: Any) -> Array:
 
 
 def masked_select(xp: Any, self: Array, mask: Array) -> Array:
-    """The elements where ``mask`` is true, 1-d: how many there are only values tell."""
+    """The elements where ``mask`` is true, 1-d: how many there are only values tell. RuntimeError for a mask
+    of another dtype than bool."""
     if not is_bool(xp, mask):
         raise RuntimeError("expected BoolTensor for mask")
     self, mask = xp.broadcast_arrays(self, mask)

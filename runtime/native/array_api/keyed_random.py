@@ -53,7 +53,8 @@ def _check_deviations(values: Any) -> None:
 
 
 def normal(xp: Any, source: Any, mean: Any, std: Any) -> Array:
-    """Normal with means and standard deviations of which one may be a number."""
+    """Normal with means and standard deviations of which one may be a number. RuntimeError for a standard
+    deviation that is negative or complex."""
     if not is_array(std):
         host.check_deviation(std)
     elif is_complex(xp, std):
@@ -113,7 +114,8 @@ def _check_probabilities(values: Any) -> None:
 
 
 def bernoulli_by(xp: Any, source: Any, self: Array, p: Array) -> Array:
-    """1 with the probability that ``p`` gives."""
+    """1 with the probability that ``p`` gives. NotImplementedError for integers or bools as probabilities,
+    RuntimeError outside of [0, 1]."""
     if xp.isdtype(p.dtype, ("integral", "bool")):
         raise NotImplementedError(f"expected probabilities of a floating point dtype, but got {p.dtype}")
     p = xp.checked(p, _check_probabilities)

@@ -260,7 +260,8 @@ def nll_loss2d_backward(
 def embedding(
     xp: Any, weight: Array, indices: Array, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
 ) -> Array:
-    """``weight[indices]``: shape (*indices.shape, columns)."""
+    """``weight[indices]``: shape (*indices.shape, columns). RuntimeError for a ``weight`` that is no matrix,
+    and for indices other than int32 and int64."""
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
     if indices.dtype not in (xp.int64, xp.int32):
@@ -298,7 +299,8 @@ def embedding_dense_backward(
     padding_idx: int,
     scale_grad_by_freq: bool,
 ) -> Array:
-    """Each row's gradients added up, (num_weights, columns); the row ``padding_idx`` gets none."""
+    """Each row's gradients added up, (num_weights, columns); the row ``padding_idx`` gets none. RuntimeError
+    for a gradient that has not a row for each index."""
     columns = grad_output.shape[-1]
     if grad_output.shape[:-1] != indices.shape and grad_output.size != indices.size * columns:
         raise RuntimeError(

@@ -142,6 +142,7 @@ def batch_norm_with_stats(
     """The input normalised for each channel, by its own statistics when training, else by the running ones.
 
     Results: the output and, when training, mean, rstd and unbiased variance of each channel (else empty).
+    RuntimeError without running statistics unless training.
     """
     parameters = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
     batch, channels, places = batch_shapes(input, parameters)

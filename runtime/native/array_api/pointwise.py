@@ -116,7 +116,8 @@ def sign(xp: Any, self: Array) -> Array:
 
 
 def clamp(xp: Any, self: Array, min: Any, max: Any) -> Array:
-    """Each element brought into [min, max]; where min > max it is max."""
+    """Each element brought into [min, max]; where min > max it is max. RuntimeError without any bound;
+    NotImplementedError for bools with both."""
     if is_bool(xp, self) and min is not None and max is not None:
         raise NotImplementedError("not implemented for 'Bool' with two bounds")
     if min is None and max is None:

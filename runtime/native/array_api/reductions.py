@@ -48,7 +48,8 @@ def prod_dim(xp: Any, self: Array, dim: Dims, keepdim: bool, dtype: Any) -> Arra
 
 
 def mean_dim(xp: Any, self: Array, dim: Dims, keepdim: bool, dtype: Any) -> Array:
-    """The mean over ``dim`` as ``dtype``; NaN of no elements."""
+    """The mean over ``dim`` as ``dtype``; NaN of no elements. RuntimeError for integers and bools, be it by
+    the ``dtype`` that was asked for."""
     self = cast(xp, self, dtype)
     if is_integral(xp, self) or is_bool(xp, self):
         whose = "Input" if dtype is None else "Optional"
@@ -244,7 +245,8 @@ def logsumexp(xp: Any, self: Array, dim: Dims, keepdim: bool) -> Array:
 
 
 def linalg_vector_norm(xp: Any, self: Array, ord: Any, dim: Dims, keepdim: bool, dtype: Any) -> Array:
-    """The ``ord``-norm over ``dim``."""
+    """The ``ord``-norm over ``dim``. RuntimeError for integers and bools; for no elements, RuntimeError or
+    IndexError where the order is infinite."""
     if is_integral(xp, self) or is_bool(xp, self):
         raise RuntimeError(
             f"linalg.vector_norm: Expected a floating point or complex tensor, got {self.dtype}"

@@ -16,7 +16,8 @@ Shape = tuple[int, ...]
 
 
 def cat(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
-    """The arrays one after the other along ``dim``; 1-d ones without elements count for nothing."""
+    """The arrays one after the other along ``dim``; 1-d ones without elements count for nothing. ValueError
+    for no arrays; RuntimeError for 0-d ones, and for sizes that differ beside ``dim``."""
     if not tensors:
         raise ValueError("cat(): expected a non-empty list of Tensors")
     kept = [t for t in tensors if tuple(t.shape) != (0,)] or [tensors[0]]
@@ -38,7 +39,7 @@ def cat(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
 
 
 def stack(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
-    """The arrays along a new dimension."""
+    """The arrays along a new dimension. RuntimeError for no arrays, or for shapes that differ."""
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
     first = tensors[0]
@@ -81,14 +82,14 @@ def _triangle(xp: Any, self: Array, mask: Any) -> Array:
 
 
 def tril(xp: Any, self: Array, diagonal: int = 0) -> Array:
-    """The lower triangle; zeros elsewhere."""
+    """The lower triangle; zeros elsewhere. RuntimeError for less than two dimensions."""
     if self.ndim < 2:
         raise RuntimeError("tril: input tensor must have at least 2 dimensions")
     return _triangle(xp, self, _lower(self, diagonal))
 
 
 def triu(xp: Any, self: Array, diagonal: int = 0) -> Array:
-    """The upper triangle; zeros elsewhere."""
+    """The upper triangle; zeros elsewhere. RuntimeError for less than two dimensions."""
     if self.ndim < 2:
         raise RuntimeError("triu: input tensor must have at least 2 dimensions")
     return _triangle(xp, self, ~_lower(self, diagonal - 1))

@@ -129,7 +129,8 @@ def searchsorted(
 
 
 def bucketize(xp: Any, self: Array, boundaries: Array, out_int32: bool, right: bool) -> Array:
-    """Which of the intervals between boundaries each element lies in."""
+    """Which of the intervals between boundaries each element lies in. RuntimeError unless the boundaries are
+    1-d."""
     if boundaries.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     return searchsorted(xp, boundaries, self, out_int32, right, None, None)

@@ -110,7 +110,8 @@ def view_dtype(xp: Any, self: Array, dtype: Any) -> Array:
 
 
 def as_strided_scatter(xp: Any, self: Array, src: Array, size: Any, stride: Any, offset: Any) -> Array:
-    """``self`` with ``src`` where the strides say, of contiguous memory."""
+    """``self`` with ``src`` where the strides say, of contiguous memory. RuntimeError for a ``src`` of
+    another shape than ``size``."""
     from ..views import as_strided
 
     part = as_strided(np.empty(self.shape, np.bool_), size, stride, offset)

@@ -61,7 +61,7 @@ def transpose_int(xp: Any, self: Array, dim0: int, dim1: int) -> Array:
 
 
 def t(xp: Any, self: Array) -> Array:
-    """A matrix transposed; 0-d and 1-d arrays as they are."""
+    """A matrix transposed; 0-d and 1-d arrays as they are. RuntimeError for more dimensions."""
     if self.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
     return xp.permute_dims(self, (1, 0)) if self.ndim == 2 else self
@@ -74,7 +74,8 @@ def permute(xp: Any, self: Array, dims: Sequence[int]) -> Array:
 
 
 def select_int(xp: Any, self: Array, dim: int, index: int) -> Array:
-    """The ``index``-th slice along ``dim``, without that dimension."""
+    """The ``index``-th slice along ``dim``, without that dimension. IndexError for a 0-d array, and an index
+    out of range."""
     if not self.ndim:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     d = wrap_dim(dim, self.ndim)
@@ -86,7 +87,7 @@ def select_int(xp: Any, self: Array, dim: int, index: int) -> Array:
 
 
 def slice_tensor(xp: Any, self: Array, dim: int, start: int | None, end: int | None, step: int) -> Array:
-    """``start:end:step`` along ``dim``."""
+    """``start:end:step`` along ``dim``. IndexError for a 0-d array, RuntimeError for a step below 1."""
     if not self.ndim:
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     d = wrap_dim(dim, self.ndim)
@@ -114,7 +115,7 @@ def _pieces(self: Array, sizes: Sequence[int], d: int) -> tuple[Array, ...]:
 
 
 def unbind_int(xp: Any, self: Array, dim: int = 0) -> tuple[Array, ...]:
-    """The slices along ``dim``, without that dimension."""
+    """The slices along ``dim``, without that dimension. IndexError for a 0-d array."""
     if not self.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     d = wrap_dim(dim, self.ndim)
@@ -132,14 +133,14 @@ def unfold(xp: Any, self: Array, dimension: int, size: int, step: int) -> Array:
 
 
 def view_as_real(xp: Any, self: Array) -> Array:
-    """The parts of complex numbers as a last dimension."""
+    """The parts of complex numbers as a last dimension. RuntimeError for real numbers."""
     if not is_complex(xp, self):
         raise RuntimeError("view_as_real is only supported for complex tensors")
     return xp.stack([xp.real(self), xp.imag(self)], axis=-1)
 
 
 def view_as_complex(xp: Any, self: Array) -> Array:
-    """Complex numbers of a last dimension of two parts."""
+    """Complex numbers of a last dimension of two parts. RuntimeError for a last dimension of another size."""
     if not self.ndim or self.shape[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")
     return self[..., 0] + 1j * self[..., 1]

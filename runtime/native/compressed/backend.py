@@ -63,6 +63,7 @@ of_parts = CompressedArray
 
 
 def sum_to(a: CompressedArray, shape: Shape) -> Any:
+    """A gradient reduced to a 0-d input. RuntimeError for any other shape."""
     if not shape:
         return stored_sum(a, None)
     raise RuntimeError(
@@ -72,6 +73,7 @@ def sum_to(a: CompressedArray, shape: Shape) -> Any:
 
 
 def copyto(destination: CompressedArray, source: Any) -> None:
+    """The elements of ``source``, in its places. RuntimeError for another layout or another shape."""
     if not isinstance(source, CompressedArray) or source.layout != destination.layout:
         found = getattr(source, "layout", "strided")
         raise RuntimeError(
@@ -91,6 +93,7 @@ def copyto(destination: CompressedArray, source: Any) -> None:
 
 
 def to_numpy(a: CompressedArray) -> NoReturn:
+    """Raises TypeError: NumPy has no such arrays."""
     raise TypeError(f"can't convert {a.layout} layout tensor to numpy. Use Tensor.to_dense() first.")
 
 

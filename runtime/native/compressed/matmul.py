@@ -50,7 +50,8 @@ def _product(self: Any, mat2: Any, layout: str) -> Any:
 
 
 def compressed_addmm(self: Any, mat1: Any, mat2: Any, beta: Number, alpha: Number) -> Any:
-    """``beta * self + alpha * mat1 @ mat2``: in the layout of ``self``."""
+    """``beta * self + alpha * mat1 @ mat2``: in the layout of ``self``. RuntimeError where the product is
+    strided and ``self`` is not."""
     shape = addmm_shape(self.shape, mat1.shape, mat2.shape)
     found = compressed_mm(mat1, mat2)
     if isinstance(found, CompressedArray):
@@ -94,7 +95,9 @@ def compressed_bmm(self: CompressedArray, mat2: Array) -> Array:
 def compressed_sampled_addmm(
     self: CompressedArray, mat1: Array, mat2: Array, beta: Number, alpha: Number
 ) -> CompressedArray:
-    """``alpha * mat1 @ mat2`` where ``self`` stores elements, plus ``beta * self``; of batches, too."""
+    """``alpha * mat1 @ mat2`` where ``self`` stores elements, plus ``beta * self``; of batches, too.
+    RuntimeError for a hybrid ``self``, for matrices that cannot be multiplied, and for a product of another
+    shape than ``self``."""
     expected = (*mat1.shape[:-1], mat2.shape[-1]) if min(mat1.ndim, mat2.ndim) > 1 else ()
     if self.dense_dim:
         raise RuntimeError("sampled_addmm: Expected non-hybrid self tensor")

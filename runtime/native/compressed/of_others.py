@@ -26,7 +26,8 @@ def sparse_compressed_tensor_unsafe(
 def to_sparse_of_dense(
     self: Array, layout: Any, blocksize: Sequence[int] | None, dense_dim: int | None
 ) -> CompressedArray:
-    """What is not zero of matrices or batches of them; the last ``dense_dim`` dimensions belong to values."""
+    """What is not zero of matrices or batches of them; the last ``dense_dim`` dimensions belong to values.
+    RuntimeError where these leave no two dimensions to compress."""
     dense = dense_dim or 0
     batch_dim = self.ndim - 2 - dense
     if dense < 0 or batch_dim < 0:
@@ -47,7 +48,8 @@ def to_sparse_of_dense(
 def to_sparse_of_coo(
     self: CooArray, layout: Any, blocksize: Sequence[int] | None, dense_dim: int | None
 ) -> CompressedArray:
-    """The array, of two indexed dimensions, in a compressed format."""
+    """The array, of two indexed dimensions, in a compressed format. RuntimeError for another number of
+    indexed dimensions."""
     if layout is strided or self.sparse_dim != 2:
         raise RuntimeError(
             f"to_sparse: conversion from sparse_coo to {layout.name} for input tensors with "

@@ -61,6 +61,7 @@ def compressed_sub(self: Any, other: Any, alpha: Number) -> Any:
 
 
 def compressed_add_number(self: CompressedArray, other: Number, alpha: Number) -> Any:
+    """Raises RuntimeError: zeros plus a number are to be stored."""
     raise RuntimeError(
         "add(sparse, number) is not supported: the result would be strided. Use to_dense() first."
     )
@@ -83,7 +84,8 @@ def _add_stored(self: CompressedArray, other: CompressedArray, alpha: Number) ->
 
 
 def compressed_mul(self: Any, other: Any) -> Any:
-    """The product: of what is stored in both, or in the one that is in a compressed format."""
+    """The product: of what is stored in both, or in the one that is in a compressed format. RuntimeError for
+    a strided factor that does not broadcast to the stored one."""
     if isinstance(other, (int, float, complex)):
         return times(self, other)
     if not isinstance(self, CompressedArray):

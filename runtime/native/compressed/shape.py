@@ -16,6 +16,7 @@ def compressed_permute(self: CompressedArray, dims: Sequence[int]) -> Compressed
     """The dimensions in another order: batches, rows and columns, and those of values stay among themselves.
 
     With rows and columns exchanged what was compressed by rows is so by columns, and the other way round.
+    RuntimeError for an order that mixes these kinds, or leaves out or repeats a dimension.
     """
     order = [wrap_dim(d, self.ndim) for d in dims]
     if sorted(order) != list(range(self.ndim)):
@@ -50,7 +51,7 @@ def compressed_permute(self: CompressedArray, dims: Sequence[int]) -> Compressed
 
 
 def compressed_t(self: CompressedArray) -> CompressedArray:
-    """The transpose of a matrix."""
+    """The transpose of a matrix. RuntimeError for batches and for values with dimensions."""
     if self.ndim != 2:
         raise RuntimeError(f"t() expects a tensor with 2 sparse and 0 dense dimensions, but got {self.ndim}D")
     return compressed_permute(self, (1, 0))

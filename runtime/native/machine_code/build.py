@@ -22,7 +22,7 @@ class CannotBuild(Exception):
 
 
 def build(table: Table, target: Target, folder: Path) -> Path:
-    """Make the library for a target, on this operating system. Raises CannotBuild."""
+    """Make the library for a target, on this operating system. Raises CannotBuild where the linker fails."""
     linker = link_command(target)
     machine = machine_of(triple(target), target.cpu)
     path = path_of(table, target, folder)
@@ -58,7 +58,8 @@ def triple(target: Target) -> str:
 def link_command(target: Target) -> Sequence[str]:
     """A command that links a shared library for a target, less its output and its objects.
 
-    Libraries need nothing but what C's library has, and the interpreter has loaded that. Raises CannotBuild.
+    Libraries need nothing but what C's library has, and the interpreter has loaded that. Raises CannotBuild
+    without a compiler or a linker for the target.
     """
     options = ["-shared", "-undefined", "dynamic_lookup"] if sys.platform == "darwin" else ["-shared"]
     if sys.platform.startswith("linux"):

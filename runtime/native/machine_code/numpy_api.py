@@ -112,7 +112,7 @@ def keep_forever(*objects: object) -> None:
 
 @functools.cache
 def api() -> Api:
-    """NumPy's functions, checked. Raises NotSupported."""
+    """NumPy's functions, checked. Raises NotSupported for a NumPy that has not what is expected."""
     unfit = _unfit(np.__version__)
     if unfit:
         raise NotSupported(unfit)

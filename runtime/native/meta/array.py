@@ -126,7 +126,8 @@ class MetaArray:
         return self.swapaxes(-1, -2)
 
     def transpose(self, *axes: Any) -> MetaArray:
-        """Axes as separate integers or as one sequence; none reverses them."""
+        """Axes as separate integers or as one sequence; none reverses them. ValueError unless each axis is
+        there once."""
         if not axes or axes == (None,):
             order: Sequence[int] = range(self.ndim - 1, -1, -1)
         else:
@@ -141,6 +142,7 @@ class MetaArray:
         return self.transpose(order)
 
     def squeeze(self, axis: int | Sequence[int] | None = None) -> MetaArray:
+        """Without the axes, or those of size 1. ValueError for an axis of another size."""
         if axis is None:
             dropped = {d for d, n in enumerate(self.shape) if n == 1}
         else:
@@ -151,7 +153,8 @@ class MetaArray:
         return self.restrided([self.shape[d] for d in kept], [self.element_strides[d] for d in kept])
 
     def reshape(self, *shape: Any) -> MetaArray:
-        """A view where the strides allow it, else a new array; one size may be -1."""
+        """A view where the strides allow it, else a new array; one size may be -1. ValueError for another
+        number of elements."""
         wanted = list(shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
         if -1 in wanted:
             known = -math.prod(wanted)
@@ -165,7 +168,8 @@ class MetaArray:
         return self.reshape(-1)
 
     def view(self, dtype: Any = None) -> MetaArray:
-        """The same bytes; another dtype scales the last dimension, as NumPy's does."""
+        """The same bytes; another dtype scales the last dimension, as NumPy's does. Raises ValueError where
+        the last dimension has gaps, or no whole number of new elements fits it."""
         new = self.dtype if dtype is None else np.dtype(dtype)
         old_size, new_size = self.dtype.itemsize, new.itemsize
         shape, strides, offset = list(self.shape), list(self.element_strides), self.offset
@@ -240,9 +244,11 @@ class MetaArray:
     # -------------------------------------------------------------------- what needs data
 
     def item(self, *index: int) -> NoReturn:
+        """Raises RuntimeError: there is no data."""
         raise RuntimeError("Tensor.item() cannot be called on meta tensors")
 
     def tolist(self) -> NoReturn:
+        """Raises NotImplementedError: there is no data."""
         raise NotImplementedError(NO_DATA)
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:

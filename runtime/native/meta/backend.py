@@ -91,7 +91,8 @@ def contiguous(a: MetaArray) -> MetaArray:
 
 
 def broadcast_to(a: MetaArray, shape: Sequence[int]) -> MetaArray:
-    """A view of ``a`` in which broadcast dimensions have stride 0."""
+    """A view of ``a`` in which broadcast dimensions have stride 0. ValueError for other sizes than 1 that
+    would change."""
     missing = len(shape) - a.ndim
     strides = [0] * len(shape)
     for d, (n, s) in enumerate(zip(a.shape, a.element_strides, strict=True)):
@@ -153,8 +154,10 @@ def contiguous_layout(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def item(a: MetaArray) -> NoReturn:
+    """Raises RuntimeError: there is no data."""
     raise RuntimeError("Tensor.item() cannot be called on meta tensors")
 
 
 def to_numpy(a: MetaArray) -> NoReturn:
+    """Raises NotImplementedError: there is no data."""
     raise NotImplementedError(NO_DATA)

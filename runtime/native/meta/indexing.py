@@ -58,6 +58,7 @@ def meta_index_select(self: MetaArray, dim: int, index: MetaArray) -> MetaArray:
 
 
 def meta_index_fill(self: MetaArray, dim: int, index: MetaArray, value: Any) -> MetaArray:
+    """As ``self``. RuntimeError for an index of two dimensions or more."""
     wrap_dim(dim, self.ndim)
     check_index_fill(self, value)
     if index.ndim > 1:

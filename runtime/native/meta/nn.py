@@ -240,7 +240,7 @@ def meta_mirrored(self: MetaArray, padding: Shape, reflect: bool) -> MetaArray:
 
 
 def meta_embedding(weight: MetaArray, indices: MetaArray) -> MetaArray:
-    """A row for each index."""
+    """A row for each index. RuntimeError for a ``weight`` that is no matrix."""
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
     return MetaArray((*indices.shape, weight.shape[1]), weight.dtype)
@@ -305,7 +305,7 @@ def meta_batch_norm(
     training: bool,
     eps: float,
 ) -> tuple[MetaArray, ...]:
-    """Output, mean, rstd and variance."""
+    """Output, mean, rstd and variance. RuntimeError without running statistics unless training."""
     parameters: dict[str, Any] = {
         "running_mean": running_mean,
         "running_var": running_var,

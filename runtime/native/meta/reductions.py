@@ -85,7 +85,8 @@ def meta_kthvalue(self: MetaArray, k: int, dim: int, keepdim: bool) -> tuple[Met
 
 
 def meta_scan(self: MetaArray, dim: int, dtype: DType | None = None) -> MetaArray:
-    """A cumulative sum or product: int64 for bools and integers unless ``dtype`` is given."""
+    """A cumulative sum or product: int64 for bools and integers unless ``dtype`` is given.
+    NotImplementedError for bool as ``dtype``."""
     wrap_dim(dim, self.ndim)
     if dtype is None:
         dtype = INT64 if self.dtype.char in INTEGRAL else self.dtype
@@ -124,6 +125,7 @@ def meta_searchsorted(
 
 
 def meta_bucketize(self: MetaArray, boundaries: MetaArray, out_int32: bool) -> MetaArray:
+    """An integer for each element. RuntimeError unless the boundaries are 1-d."""
     if boundaries.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     return MetaArray(self.shape, np.dtype(np.int32) if out_int32 else INT64)

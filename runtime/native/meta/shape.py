@@ -75,7 +75,8 @@ def meta_diag_embed(self: MetaArray, offset: int = 0, dim1: int = -2, dim2: int 
 
 
 def meta_scatter(self: MetaArray, src: MetaArray, view: MetaArray) -> MetaArray:
-    """A copy of ``self`` in which ``view``, a view of it, was replaced by ``src``."""
+    """A copy of ``self`` in which ``view``, a view of it, was replaced by ``src``. RuntimeError for a ``src``
+    of another shape than the view."""
     if view.shape != src.shape:
         raise RuntimeError(
             "expected src to have a size equal to the slice of self. "

@@ -261,6 +261,8 @@ class NestedArray(RaggedArray):
         return of_components(components) if components else self
 
     def rows(self, trailing: int) -> Array:
+        """The last ``trailing`` dimensions as rows, one after the other. RuntimeError where they are
+        ragged."""
         last = self.shape[self.ndim - trailing :]
         if trailing >= self.ndim or any([isinstance(n, SymInt) for n in last]):
             raise _no_rows(self, trailing)

@@ -109,6 +109,7 @@ def contiguous(a: RaggedArray) -> Any:
 
 
 def to_numpy(a: RaggedArray) -> NoReturn:
+    """Raises TypeError: NumPy has no arrays of components."""
     raise TypeError(
         "can't convert a nested tensor to numpy. Use Tensor.to_padded_tensor() or unbind() first."
     )
@@ -128,7 +129,8 @@ def same_layout(a: Any, b: Any) -> bool:
 
 
 def strides(a: Any) -> Shape:
-    """Those of the values; that of the components is a multiple of the ragged size."""
+    """Those of the values; that of the components is a multiple of the ragged size. RuntimeError for the
+    strided layout, in which each component has its own."""
     if isinstance(a, NestedArray):
         raise RuntimeError("stride: a nested tensor of the layout tengen.strided has no strides")
     inner = cpu.strides(a.values)
@@ -144,6 +146,7 @@ def root(a: Any) -> NoReturn:
 
 
 def data_ptr(a: Any) -> NoReturn:
+    """Raises RuntimeError: what has an address is the values."""
     raise RuntimeError("Cannot access data pointer of a nested tensor, which has no storage: see values()")
 
 
@@ -157,6 +160,7 @@ def nbytes(root: Any) -> NoReturn:
 
 
 def as_strided(a: Any, size: Shape, strides: Sequence[int], offset: int) -> NoReturn:
+    """Raises NotImplementedError: the values alone have strides."""
     raise NotImplementedError("as_strided is not implemented for nested tensors")
 
 

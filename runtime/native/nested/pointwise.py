@@ -51,7 +51,8 @@ def nested_masked_fill(self: RaggedArray, mask: Any, value: Any) -> RaggedArray:
 
 
 def call_on_values(ufunc: np.ufunc, method: str, inputs: Sequence[Any], out: Any) -> Any:
-    """A ufunc of NumPy's, of the values, into ``out`` if that is given. NotStrided for its other methods."""
+    """A ufunc of NumPy's, of the values, into ``out`` if that is given. Raises NotStrided for its other
+    methods."""
     if method != "__call__":
         raise NotStrided(JaggedArray.layout)
     result = on_values(ufunc.__name__, ufunc, *inputs)
@@ -98,7 +99,8 @@ def _broadcasts(operand: Any, like: RaggedArray) -> bool:
 
 
 def beside_jagged(name: str, operand: Array, like: JaggedArray) -> Array:
-    """A strided array that broadcasts to the components, as one that broadcasts to their values."""
+    """A strided array that broadcasts to the components, as one that broadcasts to their values. RuntimeError
+    where it has a size of its own along the ragged dimension, or does not broadcast."""
     shape = (1,) * (like.ndim - operand.ndim) + operand.shape
     count, at = like.shape[0], like.ragged_idx
     if len(shape) > like.ndim or shape[0] not in (1, count) or shape[at] != 1:

@@ -27,7 +27,7 @@ def nested_linear(input: RaggedArray, weight: Array, bias: Array | None) -> Ragg
 
 
 def nested_linear_input_backward(grad_output: RaggedArray, weight: Array) -> RaggedArray:
-    """The gradient of ``linear`` for its input."""
+    """The gradient of ``linear`` for its input. RuntimeError for a weight that is a vector."""
     if weight.ndim == 1:
         raise RuntimeError("a weight that is a vector is not supported beside a nested input")
     return _of_rows(grad_output, linear_input_backward(upcast(grad_output.rows(1)), upcast(weight)), 2)
@@ -76,7 +76,8 @@ def nested_matmul(self: Any, other: Any) -> Any:
 
 
 def nested_bmm(self: Any, mat2: Any) -> Any:
-    """As ``nested_matmul``, of components that are matrices."""
+    """As ``nested_matmul``, of components that are matrices. RuntimeError where they are not, or not as many
+    in both."""
     for name, one in (("self", self), ("mat2", mat2)):
         if one.ndim != 3:
             raise RuntimeError(f"batch1 and batch2 must be 3D tensors, but {name} has {one.ndim} dimensions")

@@ -180,7 +180,8 @@ def nested_transpose(self: RaggedArray, dim0: int, dim1: int) -> RaggedArray:
 
 
 def nested_permute(self: RaggedArray, dims: Sequence[int]) -> RaggedArray:
-    """The dimensions in another order, behind that which counts the components."""
+    """The dimensions in another order, behind that which counts the components. RuntimeError unless all are
+    named, and that one first."""
     if len(dims) != self.ndim:
         raise RuntimeError(f"got {len(dims)} dimensions for a nested tensor of {self.ndim}")
     return _permuted(self, [wrap_dim(d, self.ndim) for d in dims])
@@ -198,7 +199,7 @@ def _permuted(self: RaggedArray, order: Sequence[int]) -> RaggedArray:
 
 
 def nested_unsqueeze(self: RaggedArray, dim: int) -> RaggedArray:
-    """A new dimension of size 1, behind that which counts the components."""
+    """A new dimension of size 1, behind that which counts the components. RuntimeError for one before it."""
     at = wrap_dim(dim, self.ndim + 1)
     if not at:
         raise RuntimeError("not supported for a nested tensor on dim=0, which counts the components")
@@ -225,7 +226,8 @@ def squeeze_nested_dims(self: RaggedArray, dim: Sequence[int]) -> RaggedArray:
 
 
 def nested_view(self: RaggedArray, size: Sequence[Any]) -> RaggedArray:
-    """Other dimensions of the same elements; the ragged one, -1 or its symbol, stays where it is."""
+    """Other dimensions of the same elements; the ragged one, -1 or its symbol, stays where it is.
+    RuntimeError for another number of components."""
     if not size or size[0] != self.shape[0]:
         raise RuntimeError(
             f"cannot view a nested tensor of the size {list(self.shape)} as {list(size)}: the first "
@@ -281,7 +283,8 @@ def _agrees(self: JaggedArray, size: tuple[Any, ...], at: int) -> bool:
 
 
 def nested_expand(self: RaggedArray, size: Sequence[Any]) -> RaggedArray:
-    """Dimensions of size 1 repeated; the others are -1 or as they are."""
+    """Dimensions of size 1 repeated; the others are -1 or as they are. RuntimeError for other sizes, also of
+    the dimension that counts the components."""
     if len(size) != self.ndim:
         raise RuntimeError(f"got {len(size)} sizes for a nested tensor of {self.ndim} dimensions")
     grown = {}
@@ -309,14 +312,15 @@ def nested_expand(self: RaggedArray, size: Sequence[Any]) -> RaggedArray:
 
 
 def nested_unbind(self: RaggedArray, dim: int) -> list[Array]:
-    """The components."""
+    """The components. RuntimeError for another ``dim`` than 0."""
     if wrap_dim(dim, self.ndim):
         raise RuntimeError(f"a nested tensor can only be unbound along dim=0, got dim={dim}")
     return self.components()
 
 
 def nested_select(self: RaggedArray, dim: int, index: int) -> Any:
-    """A component; or of each component one slice along a dimension that is not ragged."""
+    """A component; or of each component one slice along a dimension that is not ragged. IndexError for an
+    index out of bounds, RuntimeError along the ragged dimension of the layout jagged."""
     at = wrap_dim(dim, self.ndim)
     if not at:
         count = self.shape[0]
@@ -356,7 +360,8 @@ def nested_select_backward(grad: Any, like: RaggedArray, dim: int, index: int) -
 
 
 def nested_slice(self: RaggedArray, dim: int, start: int | None, end: int | None, step: int) -> RaggedArray:
-    """A slice of each component along a dimension that is not ragged; along dim 0 some of the components."""
+    """A slice of each component along a dimension that is not ragged; along dim 0 some of the components.
+    RuntimeError for a step below 1, and along the ragged dimension of the layout jagged."""
     if step <= 0:
         raise RuntimeError("slice step must be positive")
     at = wrap_dim(dim, self.ndim)
@@ -401,7 +406,8 @@ def chosen_components(self: RaggedArray, chosen: range) -> RaggedArray:
 
 
 def nested_split(self: RaggedArray, split_size: int, dim: int) -> list[RaggedArray]:
-    """Pieces of ``split_size`` along a dimension, the last one with what is left."""
+    """Pieces of ``split_size`` along a dimension, the last one with what is left. RuntimeError for a negative
+    ``split_size``, or 0 where there is something to split."""
     size = _regular_size(self, dim)
     if split_size < 0 or (split_size == 0 and size):
         raise RuntimeError(f"expects split_size be non-negative, but got split_size={split_size}")
@@ -410,7 +416,7 @@ def nested_split(self: RaggedArray, split_size: int, dim: int) -> list[RaggedArr
 
 
 def nested_split_with_sizes(self: RaggedArray, split_sizes: Sequence[int], dim: int) -> list[RaggedArray]:
-    """Pieces of these sizes along a dimension."""
+    """Pieces of these sizes along a dimension. RuntimeError unless they add up to its size, none below 0."""
     size = _regular_size(self, dim)
     if sum(split_sizes) != size or any([n < 0 for n in split_sizes]):
         raise RuntimeError(
@@ -432,7 +438,8 @@ def _regular_size(self: RaggedArray, dim: int) -> int:
 
 
 def nested_cat(tensors: Sequence[RaggedArray], dim: int) -> RaggedArray:
-    """Arrays of the same ragged sizes, joined component by component; along dim 0 as more components."""
+    """Arrays of the same ragged sizes, joined component by component; along dim 0 as more components.
+    RuntimeError where other sizes differ, along a ragged dimension, and along dim 0 of the layout jagged."""
     first = tensors[0]
     at = wrap_dim(dim, first.ndim)
     if not at:

@@ -73,7 +73,8 @@ def _columns_of(size: Shape, kernel_size: Shape, dilation: Shape, padding: Shape
 
 
 def im2col_shape(self: Any, *geometry: Sequence[int]) -> Shape:
-    """(N, C, H, W) or (C, H, W) to (N, C * kH * kW, windows); also used on Meta."""
+    """(N, C, H, W) or (C, H, W) to (N, C * kH * kW, windows); also used on Meta. RuntimeError for other
+    numbers of dimensions, or a size of 0 behind N."""
     if self.ndim not in (3, 4) or 0 in self.shape[-3:]:
         raise RuntimeError(
             "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions "
@@ -107,7 +108,8 @@ def im2col(self: Array, kernel_size: Shape, dilation: Shape, padding: Shape, str
 
 
 def col2im_shape(self: Any, output_size: Sequence[int], *geometry: Sequence[int]) -> Shape:
-    """(N, C * kH * kW, windows) or without N to (N, C, H, W); also used on Meta."""
+    """(N, C * kH * kW, windows) or without N to (N, C, H, W); also used on Meta. RuntimeError for rows or
+    windows in another number than kernel and ``output_size`` make."""
     if len(output_size) != 2 or min(output_size) < 1:
         raise RuntimeError(f"output_size should be two positive numbers, but got {list(output_size)}")
     if self.ndim not in (2, 3) or 0 in self.shape[-2:]:

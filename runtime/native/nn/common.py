@@ -15,7 +15,8 @@ NONE, MEAN, SUM = 0, 1, 2  # torch's Reduction
 
 
 def reduce_loss(loss: Array, reduction: int) -> Array:
-    """``loss`` elementwise (0), its mean (1) or its sum (2); the mean of nothing is NaN."""
+    """``loss`` elementwise (0), its mean (1) or its sum (2); the mean of nothing is NaN. ValueError for
+    another number."""
     if reduction == NONE:
         return loss
     if reduction == MEAN:

@@ -213,7 +213,8 @@ def binary_cross_entropy_with_logits(
 
 
 def check_nll(self: Array, target: Array, weight: Array | None) -> None:
-    """Shapes of the 1-d and 2-d forms; also used on Meta."""
+    """Shapes of the 1-d and 2-d forms; also used on Meta. RuntimeError where they do not fit; ValueError for
+    a 1-d target of several beside a 1-d input."""
     if self.ndim not in (1, 2):
         raise RuntimeError("input tensor should be 1D or 2D")
     if target.ndim > 1:
@@ -235,7 +236,8 @@ def check_class_weight(self: Array, weight: Array | None, classes: int) -> None:
 
 
 def check_nll2d(self: Array, target: Array, weight: Array | None) -> None:
-    """Shapes of the 4-d form; also used on Meta."""
+    """Shapes of the 4-d form; also used on Meta. RuntimeError unless ``target`` has the sizes of ``self``
+    without its channels."""
     if target.ndim != 3:
         raise RuntimeError(
             "only batches of spatial targets supported (3D tensors) "

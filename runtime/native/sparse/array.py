@@ -77,7 +77,7 @@ class StoredArray:
 
     @property
     def flags(self) -> Any:
-        """What arrays of NumPy's say of their strides."""
+        """What arrays of NumPy's say of their strides, which these have not: raises NotStrided."""
         raise NotStrided(self.dtype.layout)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **_: Any) -> Any:

@@ -31,7 +31,8 @@ empty = zeros = empty_coo
 
 
 def full(shape: Shape, value: Any, dtype: Any) -> Any:
-    """A number is strided: only such may stand beside tensors in coordinate format."""
+    """A number is strided: only such may stand beside tensors in coordinate format. RuntimeError for any
+    other shape."""
     if shape:
         raise RuntimeError("full(...) is not implemented for sparse layout")
     return cpu.full(shape, value, dtype.base)
@@ -50,6 +51,7 @@ zeros_like = empty_like
 
 
 def empty_strided(shape: Shape, strides: Shape, dtype: Any) -> NoReturn:
+    """Raises RuntimeError: such arrays have no strides."""
     raise RuntimeError("empty_strided: sparse tensors do not have strides")
 
 
@@ -89,6 +91,7 @@ def cast(a: Any, dtype: Any) -> Any:
 
 
 def copyto(destination: CooArray, source: Any) -> None:
+    """The elements of ``source``, broadcast. RuntimeError for one that is not in coordinate format."""
     if not isinstance(source, CooArray):
         raise RuntimeError("copy_() between dense and sparse Tensors is not implemented!")
     if source.shape != destination.shape:
@@ -100,10 +103,12 @@ copy = StoredArray.copy
 
 
 def contiguous(a: StoredArray) -> NoReturn:
+    """Raises RuntimeError: there are no strides that could be contiguous."""
     raise RuntimeError("unsupported memory format option Contiguous")
 
 
 def to_numpy(a: CooArray) -> NoReturn:
+    """Raises TypeError: NumPy has no such arrays."""
     raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
 
 
@@ -141,6 +146,7 @@ def root(a: Any) -> NoReturn:
 
 
 def data_ptr(a: Any) -> NoReturn:
+    """Raises RuntimeError: indices and values are two arrays."""
     raise RuntimeError("Cannot access data pointer of a sparse tensor, which has no storage")
 
 
@@ -154,6 +160,7 @@ def nbytes(root: Any) -> NoReturn:
 
 
 def as_strided(a: Any, size: Shape, strides: Sequence[int], offset: int) -> NoReturn:
+    """Raises NotImplementedError: such arrays have no strides."""
     raise NotImplementedError("as_strided is not implemented for sparse tensors")
 
 

@@ -31,7 +31,7 @@ def coo_to_dense(self: CooArray) -> Array:
 
 
 def coo_to_sparse(self: CooArray, sparse_dim: int) -> CooArray:
-    """An array that is one already."""
+    """An array that is one already. RuntimeError for another number of indexed dimensions."""
     if sparse_dim != self.sparse_dim:
         raise RuntimeError(
             f"to_sparse: conversion from sparse_coo with sparse_dim {self.sparse_dim} to sparse_coo with "

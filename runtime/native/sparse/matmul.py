@@ -29,7 +29,8 @@ def coo_mm(self: Any, mat2: Any) -> Any:
 
 
 def coo_addmm(self: Any, mat1: CooArray, mat2: Any, beta: Number, alpha: Number) -> Any:
-    """``beta * self + alpha * mat1 @ mat2``: strided with a strided factor, else in coordinate format."""
+    """``beta * self + alpha * mat1 @ mat2``: strided with a strided factor, else in coordinate format.
+    RuntimeError for a ``self`` that is not as the product."""
     shape = addmm_shape(self.shape, mat1.shape, mat2.shape)
     found = coo_mm(mat1, mat2)
     if isinstance(found, CooArray):
@@ -80,7 +81,8 @@ def coo_hspmm(mat1: CooArray, mat2: Array) -> CooArray:
 
 
 def coo_sspaddmm(self: CooArray, mat1: CooArray, mat2: Array, beta: Number, alpha: Number) -> CooArray:
-    """``beta * self + alpha * mat1 @ mat2``: what ``self`` stores and the rows of the product."""
+    """``beta * self + alpha * mat1 @ mat2``: what ``self`` stores and the rows of the product. RuntimeError
+    for a ``self`` of another shape, which is not expanded."""
     shape = addmm_shape(self.shape, mat1.shape, mat2.shape)
     if self.shape != shape:
         raise RuntimeError(f"sspaddmm: self has the size {list(self.shape)}, the product {list(shape)}")

@@ -22,7 +22,8 @@ def sparse_coo_tensor_unsafe(
 
 
 def dense_to_sparse(self: Array, sparse_dim: int) -> CooArray:
-    """What is not zero, by the indices in the first ``sparse_dim`` dimensions."""
+    """What is not zero, by the indices in the first ``sparse_dim`` dimensions. IndexError for none, or more
+    than there are."""
     if not 0 <= sparse_dim <= self.ndim or (sparse_dim == 0 and self.ndim):
         raise IndexError(
             f"to_sparse: argument sparse_dim must be at least 1 and at most {self.ndim}, the number "
@@ -37,7 +38,7 @@ def dense_to_sparse(self: Array, sparse_dim: int) -> CooArray:
 
 
 def sparse_mask_of_dense(self: Array, mask: Any) -> CooArray:
-    """The elements of ``self`` where ``mask`` stores some."""
+    """The elements of ``self`` where ``mask`` stores some. RuntimeError for a strided mask."""
     if not isinstance(mask, CooArray):
         raise RuntimeError("sparse_mask: mask must be sparse, but got a strided tensor")
     return coo_mask(self, mask)
@@ -46,7 +47,8 @@ def sparse_mask_of_dense(self: Array, mask: Any) -> CooArray:
 def embedding_sparse_backward(
     grad_output: Array, indices: Array, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
 ) -> CooArray:
-    """The gradients of the rows of a table, a row for each index but those that are ``padding_idx``."""
+    """The gradients of the rows of a table, a row for each index but those that are ``padding_idx``.
+    RuntimeError for ``scale_grad_by_freq``."""
     if scale_grad_by_freq:
         raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
     flat, columns = indices.reshape(-1), grad_output.shape[-1]

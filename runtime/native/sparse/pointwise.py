@@ -40,11 +40,13 @@ def coo_sub(self: Any, other: Any, alpha: Number) -> Any:
 
 
 def coo_add_number(self: CooArray, other: Number, alpha: Number) -> Any:
+    """Raises RuntimeError: zeros plus a number are to be stored."""
     raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
 
 
 def add_coo(self: CooArray, other: CooArray, alpha: Number) -> CooArray:
-    """The sum of two arrays of a shape, coalesced where both are."""
+    """The sum of two arrays of a shape, coalesced where both are. RuntimeError where not as many dimensions
+    of both are indexed, unless one stores nothing."""
     values = other.values if alpha == 1 else scaled(other.values, alpha)
     if self.sparse_dim != other.sparse_dim:
         if self.nnz and other.nnz:
@@ -74,7 +76,8 @@ def _add_to_dense(self: Array, other: CooArray, alpha: Number) -> Array:
 
 
 def coo_mul(self: Any, other: Any) -> Any:
-    """The product: what is stored in both, or in the one that is in coordinate format."""
+    """The product: what is stored in both, or in the one that is in coordinate format. RuntimeError for two
+    in that format of other shapes or numbers of indexed dimensions: these do not broadcast."""
     if isinstance(other, (int, float, complex)):
         return times(self, other)
     if not isinstance(self, CooArray):
@@ -127,7 +130,7 @@ def coo_div_rounded(self: CooArray, other: Any, rounding_mode: str) -> Any:
 
 
 def coo_pow(self: CooArray, exponent: Number) -> CooArray:
-    """The elements to a power that is not zero, of which zeros would be ones."""
+    """The elements to a power that is not zero, of which zeros would be ones. RuntimeError for 0."""
     if exponent == 0:
         raise RuntimeError(
             "cannot raise to zeroth power on sparse tensor; it would make the result tensor dense"

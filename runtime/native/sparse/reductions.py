@@ -16,7 +16,8 @@ from .conversions import coo_coalesce
 
 
 def coo_sum_dim(self: CooArray, dim: Sequence[int] | None, keepdim: bool, dtype: Any) -> Any:
-    """The sum over dimensions, in coordinate format; strided where no indexed dimension is left."""
+    """The sum over dimensions, in coordinate format; strided where no indexed dimension is left. RuntimeError
+    for a dimension that is named twice."""
     chosen = range(self.ndim) if dim is None or not len(dim) else [wrap_dim(d, self.ndim) for d in dim]
     if len(set(chosen)) != len(list(chosen)):
         raise RuntimeError(f"sum: a dim appears twice in the list of dims {list(dim or ())}")
@@ -62,7 +63,8 @@ def coo_any(self: CooArray) -> Array:
 
 
 def coo_vector_norm(self: CooArray, ord: Any, dim: Sequence[int] | None, keepdim: bool, dtype: Any) -> Array:
-    """The norm of all elements that are stored; of an order below zero others, which are 0, do not count."""
+    """The norm of all elements that are stored; of an order below zero others, which are 0, do not count.
+    NotImplementedError for the norm over some dimensions, and with ``keepdim``."""
     if (dim is not None and len(dim) not in (0, self.ndim)) or keepdim:
         raise NotImplementedError("linalg_vector_norm: a sparse tensor has a norm over all dimensions only")
     return np.asarray(linalg_vector_norm(upcast(coo_coalesce(self).values), ord, None, False, dtype)).astype(

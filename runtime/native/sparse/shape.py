@@ -16,7 +16,8 @@ from .stored import exchanged, selected_slice
 
 
 def coo_permute(self: CooArray, dims: Sequence[int]) -> CooArray:
-    """The dimensions in another order; indexed ones stay before the others."""
+    """The dimensions in another order; indexed ones stay before the others. RuntimeError where they would
+    not, or where a dimension is left out or named twice."""
     order = [wrap_dim(d, self.ndim) for d in dims]
     if len(order) != self.ndim:
         raise RuntimeError(
@@ -36,7 +37,7 @@ def coo_permute(self: CooArray, dims: Sequence[int]) -> CooArray:
 
 
 def coo_t(self: CooArray) -> CooArray:
-    """The transpose of a matrix; a vector as it is."""
+    """The transpose of a matrix; a vector as it is. RuntimeError for more dimensions."""
     if self.ndim > 2:
         raise RuntimeError(
             f"t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got {self.ndim}D"
@@ -61,7 +62,8 @@ def coo_unsqueeze(self: CooArray, dim: int) -> CooArray:
 
 
 def coo_cat(tensors: Sequence[CooArray], dim: int) -> CooArray:
-    """The arrays one behind the other along a dimension."""
+    """The arrays one behind the other along a dimension. RuntimeError where other sizes, or the numbers of
+    indexed dimensions, differ."""
     first = tensors[0]
     at = wrap_dim(dim, first.ndim)
     for i, one in enumerate(tensors[1:], 1):
@@ -138,7 +140,7 @@ def coo_select(self: CooArray, dim: int, index: int) -> Any:
 
 
 def coo_slice(self: CooArray, dim: int, start: int | None, end: int | None, step: int) -> CooArray:
-    """``start:end:step`` along a dimension, as Python slices."""
+    """``start:end:step`` along a dimension, as Python slices. RuntimeError for a step below 1."""
     at = wrap_dim(dim, self.ndim)
     if step <= 0:
         raise RuntimeError("slice step must be positive")
@@ -154,7 +156,8 @@ def coo_slice(self: CooArray, dim: int, start: int | None, end: int | None, step
 
 
 def coo_embedding(weight: CooArray, indices: Array) -> CooArray:
-    """The rows of a table that ``indices`` name: (*indices.shape, columns)."""
+    """The rows of a table that ``indices`` name: (*indices.shape, columns). RuntimeError for a table that is
+    no matrix."""
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
     rows = coo_index_select(weight, 0, indices.reshape(-1))
