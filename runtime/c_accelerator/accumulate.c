@@ -13,7 +13,9 @@ static PyObject *referent(PyObject *reference) {
 #endif
 }
 
-/* The leaf of an accumulator, a new reference, where its gradient is wanted; NULL where Python has to look. */
+/* The leaf of an accumulator, a new reference, where its gradient is wanted; NULL where Python has to look.
+   Repeats autograd/accumulate_grad.py: AccumulateGrad._wanted. Compared by test_leaves.py:
+   test_a_leaf_that_became_a_result_is_an_error, test_a_leaf_that_wants_none_any_more_gets_none. */
 static PyObject *wanted_leaf(PyObject *node) {
     PyObject *reference = READ(node, AccumulateGrad, leaf);
     if (reference == NULL || !PyWeakref_CheckRef(reference) || SLOT(node, layout.pinned) != Py_None) return NULL;
@@ -46,7 +48,9 @@ static PyObject *own_array(PyObject *grad) {
     return PyArray_NewCopy(array, NPY_CORDER);
 }
 
-/* The first gradient of a leaf. One in another order is kept in it where no policy says otherwise: by Python. */
+/* The first gradient of a leaf. One in another order is kept in it where no policy says otherwise: by Python.
+   Repeats autograd/accumulate_grad.py: copy_like. Compared by test_leaves.py: test_as_in_python,
+   test_a_gradient_that_is_given_is_copied. */
 static int set_gradient(PyObject *node, PyObject *type, PyObject *meta, PyObject *grad) {
     if (!PyArray_IS_C_CONTIGUOUS((PyArrayObject *)grad)) {
         int policy = mode_has(str_layout_policy);
@@ -63,7 +67,8 @@ static int set_gradient(PyObject *node, PyObject *type, PyObject *meta, PyObject
     return locked < 0 ? RAISED : taken ? NEXT : LEFT;
 }
 
-/* A further gradient of a leaf, added in place. */
+/* A further gradient of a leaf, added in place.
+   Repeats autograd/writes.py: add_into. Compared by test_leaves.py: test_as_in_python. */
 static int add_gradient(PyObject *node, PyObject *type, PyObject *total, PyObject *grad) {
     if (READ_TENSOR(total, type) != type) return LEFT;
     PyObject *storage = begin_write(total);
@@ -76,7 +81,8 @@ static int add_gradient(PyObject *node, PyObject *type, PyObject *total, PyObjec
     return locked < 0 || failed ? RAISED : added ? NEXT : LEFT;
 }
 
-/* Bring a gradient, which the engine alone may hold, to a leaf: NEXT; LEFT where Python has to; or RAISED. */
+/* Bring a gradient, which the engine alone may hold, to a leaf: NEXT; LEFT where Python has to; or RAISED.
+   Repeats autograd/accumulate_grad.py: AccumulateGrad.apply. Compared by test_leaves.py: test_as_in_python. */
 int accumulate(PyObject *node, PyObject *grad) {
     PyObject *type = READ(node, AccumulateGrad, node_type), *dtype = READ_TYPE(type, dtype);
     if (!is_array(grad) || (PyObject *)PyArray_DESCR((PyArrayObject *)grad) != dtype) return LEFT; /* or of any dtype */

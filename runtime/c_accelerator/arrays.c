@@ -42,7 +42,8 @@ int same_places(PyArrayObject *a, PyArrayObject *b) {
 }
 
 /* Whether a dim, which is an int of Python's, is the last of an array of floats or doubles that is contiguous and has
-   elements. */
+   elements.
+   Repeats native/rows.py: has_contiguous_rows. Compared by test_kernels.py: test_kernels. */
 int are_rows(PyObject *given, PyObject *dim) {
     if (!is_array(given) || !PyLong_CheckExact(dim)) return 0;
     PyArrayObject *array = (PyArrayObject *)given;
@@ -53,7 +54,8 @@ int are_rows(PyObject *given, PyObject *dim) {
     return !overflow && last >= 0 && (number == -1 || number == last) && PyArray_SIZE(array) > 0;
 }
 
-/* Whether the last dim of such an array has the only size in a tuple. */
+/* Whether the last dim of such an array has the only size in a tuple.
+   Repeats native/nn/normalization.py: layer_shapes. Compared by test_kernels.py: test_kernels. */
 int have_rows_of(PyObject *array, PyObject *shape) {
     if (!PyTuple_CheckExact(shape) || PyTuple_GET_SIZE(shape) != 1 || !is_array(array) || !PyArray_NDIM((PyArrayObject *)array)) return 0;
     PyObject *size = PyTuple_GET_ITEM(shape, 0), *last = PyLong_FromLong(-1);
@@ -66,7 +68,8 @@ int have_rows_of(PyObject *array, PyObject *shape) {
 }
 
 /* A float of Python's as an array without dims that has the dtype of another, which has floats or doubles. NULL without an
-   exception where it is for Python to say. */
+   exception where it is for Python to say.
+   Repeats native/pointwise.py: within. Compared by test_kernels.py: test_kernels. */
 PyObject *number_like(PyObject *given, PyObject *number) {
     if (!is_array(given) || !PyFloat_CheckExact(number)) return NULL;
     PyArray_Descr *descr = PyArray_DESCR((PyArrayObject *)given);
@@ -83,7 +86,8 @@ PyObject *number_like(PyObject *given, PyObject *number) {
 
 /* -- views ---------------------------------------------------------------------------------------------------- */
 
-/* The sizes of a view of ``count`` elements; whether they fit. One may be -1, and none 0. */
+/* The sizes of a view of ``count`` elements; whether they fit. One may be -1, and none 0.
+   Repeats native/layout.py: infer_size. Compared by test_kernels.py: test_kernels. */
 static int read_sizes(PyObject *sizes, npy_intp count, npy_intp *to) {
     Py_ssize_t given = PyTuple_GET_SIZE(sizes), unknown = -1;
     npy_intp known = 1;
@@ -114,7 +118,8 @@ static int gives_packed_views(PyArrayObject *array) {
 }
 
 /* The strides by which an array that has dims and elements is seen in a shape of as many elements, whether there are such.
-   Dims that lie one in the other are a run; each run is cut into dims of its own. */
+   Dims that lie one in the other are a run; each run is cut into dims of its own.
+   Repeats native/layout.py: view_strides. Compared by test_kernels.py: test_kernels. */
 static int strides_in_shape(PyArrayObject *array, int ndim, const npy_intp *dims, npy_intp *strides) {
     int to = ndim - 1;
     npy_intp base = PyArray_STRIDE(array, PyArray_NDIM(array) - 1), run = 1, seen = 1;
@@ -132,7 +137,8 @@ static int strides_in_shape(PyArrayObject *array, int ndim, const npy_intp *dims
     return to < 0;
 }
 
-/* The memory of an array, which has elements, in another shape. NULL without an exception where it is for Python to say. */
+/* The memory of an array, which has elements, in another shape. NULL without an exception where it is for Python to say.
+   Repeats native/views.py: view. Compared by test_kernels.py: test_kernels. */
 PyObject *reshaped(PyObject *given, PyObject *sizes) {
     npy_intp dims[MOST_DIMS], strides[MOST_DIMS];
     if (!is_array(given) || !PyTuple_CheckExact(sizes) || PyTuple_GET_SIZE(sizes) > MOST_DIMS) return NULL;
@@ -202,7 +208,9 @@ static npy_intp length_of(PyObject *const *arrays, Py_ssize_t count, int axis, i
 }
 
 /* Arrays of one dtype, packed and small, one behind the other along a dim, or side by side along a new one. NULL without
-   an exception where it is for Python to say. */
+   an exception where it is for Python to say.
+   Repeats native/shape.py: cat, stack. Compared by test_kernels.py: test_kernels,
+   test_tensors_of_other_sizes_are_not_joined. */
 PyObject *joined(PyObject *list, PyObject *dim, int new_dim) {
     if (!PyTuple_CheckExact(list) && !PyList_CheckExact(list)) return NULL;
     Py_ssize_t count = PySequence_Fast_GET_SIZE(list);
@@ -223,7 +231,8 @@ PyObject *joined(PyObject *list, PyObject *dim, int new_dim) {
 /* -- sums ----------------------------------------------------------------------------------------------------- */
 
 /* The sum of all elements of a small contiguous array, as its product with ones, and as an array. NULL without an
-   exception where it is for Python to say. */
+   exception where it is for Python to say.
+   Repeats native/sums.py: sum_small. Compared by test_kernels.py: test_kernels. */
 PyObject *total(PyObject *given) {
     if (!is_array(given) || !PyArray_ISCARRAY_RO((PyArrayObject *)given)) return NULL;
     PyArrayObject *array = (PyArrayObject *)given;

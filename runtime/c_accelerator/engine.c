@@ -24,7 +24,8 @@ static PyObject *take_gradient(const Pass *pass, PyObject *node) {
     return grad;
 }
 
-/* What waits for the Node, added to what has come: steals the gradient. */
+/* What waits for the Node, added to what has come: steals the gradient.
+   Repeats autograd/deferred.py: settle. Compared by test_same.py: test_every_operator. */
 static PyObject *settled(const Pass *pass, PyObject *node, PyObject *grad) {
     int waits = PyDict_GET_SIZE(pass->deferred) ? PyDict_Contains(pass->deferred, node) : 0;
     if (waits == 0) return grad;
@@ -70,7 +71,8 @@ static int done(PyObject *result) {
     return result == NULL ? -1 : 0;
 }
 
-/* Add an array to what waits for a Node; in place where nobody else holds that. */
+/* Add an array to what waits for a Node; in place where nobody else holds that.
+   Repeats autograd/engine.py: _add. Compared by test_leaves.py: test_a_gradient_that_somebody_holds_is_not_added_to. */
 static int add_to(const Pass *pass, PyObject *target, PyObject *value) {
     PyObject *pair[2] = {PyDict_GetItemWithError(pass->buffers, target), value};
     if (pair[0] == NULL && PyErr_Occurred()) return -1;
@@ -167,7 +169,8 @@ static int run_node(const Pass *pass, PyObject *node) {
     return failed ? -1 : 0;
 }
 
-/* run(task, buffers, order, needed, deferred, keep, run_slow, deliver_fitted, add, settle) */
+/* run(task, buffers, order, needed, deferred, keep, run_slow, deliver_fitted, add, settle).
+   Repeats autograd/engine.py: _run_all. Compared by test_same.py: test_every_operator, test_uses. */
 PyObject *engine_run(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
     if (count != 10 || !PyDict_CheckExact(args[1]) || !PyList_CheckExact(args[2]) || !PyDict_CheckExact(args[4]) ||
         (args[3] != Py_None && !PyAnySet_Check(args[3]))) {

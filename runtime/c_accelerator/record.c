@@ -16,7 +16,8 @@ static PyObject *new_handle(PyObject *array, PyObject *type, PyObject *storage, 
     return out;
 }
 
-/* A new Tensor over an array, without history. */
+/* A new Tensor over an array, without history.
+   Repeats dispatch/type.py: Type.wrap. Compared by test_same.py: test_every_operator. */
 PyObject *wrap_array(PyObject *array, PyObject *type) { return new_handle(array, type, Py_None, Py_None); }
 
 /* The Storage of a tensor, a new reference; NULL with an exception, or without one where it is no Storage. */
@@ -121,8 +122,9 @@ static int make_view(PyObject *view, PyObject *source, PyObject *storage, int cr
     return note_view(storage, view);
 }
 
-/* A Tensor over a view of the array of ``source``, without history: as_view in runtime/autograd/view.py. NULL without an
-   exception where it is not as any other. */
+/* A Tensor over a view of the array of ``source``, without history. NULL without an
+   exception where it is not as any other.
+   Repeats autograd/view.py: as_view. Compared by test_kernels.py: test_how_a_view_is_made. */
 PyObject *plain_view(PyObject *source, PyObject *array, PyObject *type, int multi) {
     PyObject *recording = READ_TYPE(type, recording);
     if ((recording != Py_True && recording != Py_False) || READ_TENSOR(source, base) == NULL) return NULL;
@@ -202,7 +204,8 @@ int is_recorded(PyObject *tensor) {
 }
 
 /* 1 where a value may be written into a tensor and nothing is to be recorded; 0 where not, or where that is for Python to
-   say; -1 with an exception: writes_freely in runtime/autograd/variable_type_utils.py. */
+   say; -1 with an exception.
+   Repeats autograd/variable_type_utils.py: writes_freely. Compared by test_same.py: test_every_operator, test_uses. */
 int may_write(PyObject *tensor) {
     PyObject *array = READ_TENSOR(tensor, array), *base = READ_TENSOR(tensor, base);
     if (PyList_GET_SIZE(layout.active) || !is_array(array) || base == NULL) return 0;
@@ -228,7 +231,8 @@ static int add_to_version(PyObject *storage, PyObject *by) {
 }
 
 /* Count a write before it is done; the Storage, a new reference. NULL with an exception, or without one where that is for
-   Python to do. */
+   Python to do.
+   Repeats core/storage.py: begin_write. Compared by test_leaves.py: test_as_in_python. */
 PyObject *begin_write(PyObject *tensor) {
     PyObject *storage = storage_of(tensor);
     if (storage != NULL && add_to_version(storage, one) < 0) Py_CLEAR(storage);
@@ -256,7 +260,8 @@ static PyObject *edge_of_leaf(PyObject *tensor) {
 }
 
 /* Where the gradient of a tensor goes, or None: a new reference; NULL with an exception, or without one where that is for
-   Python to say. */
+   Python to say.
+   Repeats autograd/edge.py: gradient_edge. Compared by test_same.py: test_every_operator. */
 PyObject *edge_of(PyObject *tensor) {
     PyObject *edge = READ_TENSOR(tensor, edge);
     if (edge != Py_None) return Py_XNewRef(edge);
@@ -545,7 +550,8 @@ static int attach(PyObject *tensor, PyObject *node, Py_ssize_t number) {
     return 0;
 }
 
-/* Note the versions of results that have no history: {number: ((storage, 0),)}. */
+/* Note the versions of results that have no history: {number: ((storage, 0),)}.
+   Repeats autograd/node_support.py: record_node. Compared by test_kernels.py: test_a_node_of_several_results. */
 static int note_versions(const Recipe *recipe, PyObject *node, PyObject *out) {
     PyObject *versions = PyDict_New();
     for (Py_ssize_t i = 0; versions != NULL && i < PyTuple_GET_SIZE(out); i++) {
@@ -601,7 +607,8 @@ static int has_lists(const Recipe *recipe) {
 }
 
 /* Give a new Tensor the history that the recipe says, where an input needs its gradient: NEXT; LEFT where Python says
-   what becomes of it; or RAISED. */
+   what becomes of it; or RAISED.
+   Repeats autograd/node_support.py: record_node. Compared by test_same.py: test_every_operator. */
 int record(Recipe *recipe, PyObject *out, PyObject *const *local) {
     int wanted = is_wanted(recipe, local);
     if (wanted <= 0) return wanted < 0 ? LEFT : NEXT;

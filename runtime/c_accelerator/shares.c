@@ -157,7 +157,9 @@ static int as_arrays(const PyUFuncObject *ufunc, PyObject *operands, PyArrayObje
 }
 
 /* run_shares(kernel, operands and results, dim, share, threads, whether to wake some): whether that was done. Where it is
-   not, which is so for all that NumPy would convert, copy or complain of, nothing was written. */
+   not, which is so for all that NumPy would convert, copy or complain of, nothing was written.
+   Repeats native/parallel.py: in_threads. Compared by test_shares.py: test_every_kernel,
+   test_operators_give_the_same_bits_with_any_number_of_threads. */
 PyObject *accelerator_run_shares(PyObject *Py_UNUSED(module), PyObject *arguments) {
     PyObject *kernel, *operands;
     int dim, threads, wakes, held = 0;

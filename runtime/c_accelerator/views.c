@@ -33,7 +33,8 @@ static PyObject *view_of(PyObject *given, Geometry *of) {
     return view;
 }
 
-/* The axis that a dim is of ``dims``; -1 where it is none. */
+/* The axis that a dim is of ``dims``; -1 where it is none.
+   Repeats native/dims.py: wrap_dim. Compared by test_kernels.py: test_kernels. */
 int axis_of(PyObject *dim, int dims) {
     int overflow;
     if (!PyLong_CheckExact(dim)) return -1;
@@ -61,7 +62,8 @@ static void drop(Geometry *to, int axis) {
 
 /* Each of these gives NULL without an exception where it is for Python to say. */
 
-/* With a dim of size 1 before another one; it has that one's whole extent as its stride. */
+/* With a dim of size 1 before another one; it has that one's whole extent as its stride.
+   Repeats native/views.py: unsqueeze. Compared by test_kernels.py: test_kernels. */
 PyObject *with_dim(PyObject *array, PyObject *dim) {
     Geometry g;
     if (!read_geometry(array, &g)) return NULL;
@@ -71,7 +73,8 @@ PyObject *with_dim(PyObject *array, PyObject *dim) {
     return view_of(array, &g);
 }
 
-/* Without a dim of size 1; with another one it is as it was. */
+/* Without a dim of size 1; with another one it is as it was.
+   Repeats native/views.py: squeeze_dim. Compared by test_kernels.py: test_kernels. */
 PyObject *without_dim(PyObject *array, PyObject *dim) {
     Geometry g;
     if (!read_geometry(array, &g)) return NULL;
@@ -81,7 +84,8 @@ PyObject *without_dim(PyObject *array, PyObject *dim) {
     return view_of(array, &g);
 }
 
-/* With two dims exchanged. */
+/* With two dims exchanged.
+   Repeats native/views.py: transpose_int. Compared by test_kernels.py: test_kernels. */
 PyObject *with_dims_exchanged(PyObject *array, PyObject *dim0, PyObject *dim1) {
     Geometry g;
     if (!read_geometry(array, &g)) return NULL;
@@ -95,7 +99,8 @@ PyObject *with_dims_exchanged(PyObject *array, PyObject *dim0, PyObject *dim1) {
     return view_of(array, &g);
 }
 
-/* With the dims in an order that a tuple or list says. */
+/* With the dims in an order that a tuple or list says.
+   Repeats native/views.py: permute. Compared by test_kernels.py: test_kernels. */
 PyObject *with_dims_ordered(PyObject *array, PyObject *order) {
     Geometry g, made;
     if (!read_geometry(array, &g) || (!PyTuple_CheckExact(order) && !PyList_CheckExact(order))) return NULL;
@@ -114,7 +119,8 @@ PyObject *with_dims_ordered(PyObject *array, PyObject *order) {
 }
 
 /* Broadcast to sizes, a tuple in which -1 keeps one: with strides of 0. A new dim of size 1 has the next one's extent as its
-   stride. */
+   stride.
+   Repeats native/views.py: expand_to. Compared by test_kernels.py: test_kernels. */
 PyObject *expanded(PyObject *array, PyObject *sizes) {
     Geometry g, made;
     if (!read_geometry(array, &g) || !PyTuple_CheckExact(sizes) || PyTuple_GET_SIZE(sizes) > MOST_DIMS) return NULL;
@@ -147,7 +153,8 @@ static int select_index(Geometry *g, int axis, PyObject *index) {
     return 1;
 }
 
-/* What stands at an index along a dim. */
+/* What stands at an index along a dim.
+   Repeats native/views.py: select_int. Compared by test_kernels.py: test_kernels. */
 PyObject *at_index(PyObject *array, PyObject *dim, PyObject *index) {
     Geometry g;
     if (!read_geometry(array, &g) || !select_index(&g, axis_of(dim, g.ndim), index)) return NULL;
@@ -181,7 +188,8 @@ static int select_range(Geometry *g, int axis, PyObject *start, PyObject *end, P
     return 1;
 }
 
-/* ``start:end:step`` along a dim, if it is not empty. */
+/* ``start:end:step`` along a dim, if it is not empty.
+   Repeats native/views.py: slice_tensor. Compared by test_kernels.py: test_kernels. */
 PyObject *in_range(PyObject *array, PyObject *dim, PyObject *start, PyObject *end, PyObject *step) {
     Geometry g;
     if (step == Py_None || !read_geometry(array, &g) || !select_range(&g, axis_of(dim, g.ndim), start, end, step)) return NULL;
@@ -205,7 +213,8 @@ static int select_key(Geometry *g, int *axis, PyObject *key, int dims) {
     return 1;
 }
 
-/* What stands at an int, a slice, None, ``...``, or a tuple of such with at most one ``...``. */
+/* What stands at an int, a slice, None, ``...``, or a tuple of such with at most one ``...``.
+   Repeats tensors/indexing.py: _quick. Compared by test_kernels.py: test_kernels. */
 PyObject *at_key(PyObject *array, PyObject *key) {
     Geometry g;
     if (!read_geometry(array, &g)) return NULL;
@@ -225,7 +234,8 @@ PyObject *at_key(PyObject *array, PyObject *key) {
     return view_of(array, &g);
 }
 
-/* All that stands along a dim: a tuple. */
+/* All that stands along a dim: a tuple.
+   Repeats native/views.py: unbind_int. Compared by test_kernels.py: test_kernels. */
 PyObject *each_along(PyObject *array, PyObject *dim) {
     Geometry g;
     if (!read_geometry(array, &g)) return NULL;
@@ -253,7 +263,8 @@ static npy_intp length_of_part(PyObject *lengths, Py_ssize_t number, npy_intp le
     return PyTuple_CheckExact(lengths) ? 0 : left;
 }
 
-/* Parts along a dim, of one size save the last, or of the sizes in a tuple: a tuple. None of them is empty. */
+/* Parts along a dim, of one size save the last, or of the sizes in a tuple: a tuple. None of them is empty.
+   Repeats native/views.py: split_tensor, split_with_sizes. Compared by test_kernels.py: test_kernels. */
 PyObject *parts_along(PyObject *array, PyObject *lengths, PyObject *dim) {
     Geometry g;
     if (!read_geometry(array, &g)) return NULL;
