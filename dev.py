@@ -172,13 +172,13 @@ def coverage(arguments: Sequence[str]) -> int:
 def machines(arguments: Sequence[str]) -> int:
     """The tests as other machines run them."""
     require("test", optional=[COMPILE])
-    return run(PYTHON, "tests/machines.py", *arguments)
+    return run(PYTHON, "tests/machines/machines.py", *arguments)
 
 
 def programs(arguments: Sequence[str]) -> int:
     """Run packages that are written for PyTorch where that is not installed, and compare with its numbers."""
     require("test", *(["oracle"] if "--record" in arguments else []), optional=[COMPILE])
-    return run(PYTHON, "tests/package_programs.py", *arguments)
+    return run(PYTHON, "tests/programs/package_programs.py", *arguments)
 
 
 def docs(arguments: Sequence[str]) -> int:
@@ -202,7 +202,7 @@ def fuzz(arguments: Sequence[str]) -> int:
 def sanitize(arguments: Sequence[str]) -> int:
     """What GCC's sanitizers see in the accelerator."""
     require("test", optional=[COMPILE])
-    return run(PYTHON, "tests/sanitized.py", *arguments)
+    return run(PYTHON, "tests/machines/sanitized.py", *arguments)
 
 
 def cuda(arguments: Sequence[str]) -> int:

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-if (HERE := str(Path(__file__).resolve().parent)) not in sys.path:
-    sys.path.insert(0, HERE)
+if (HELPERS := str(Path(__file__).resolve().parent / "helpers")) not in sys.path:
+    sys.path[:0] = [str(Path(HELPERS).parent), HELPERS, str(Path(HELPERS).with_name("collecting"))]
 
 from in_threads import set_thread_counts, thread_counts
 from narrowed import pytest_generate_tests as pytest_generate_tests, unasked

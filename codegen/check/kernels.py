@@ -41,7 +41,7 @@ class Sources:
     symbolics: FunctionIndex
     operators: OperatorTable
     errors: frozenset[str]  # classes of exceptions that the runtime defines
-    references: frozenset[str] | None  # functions of tests/references.py, where there are tests
+    references: frozenset[str] | None  # those of the tests' references, where there are tests
     home: str = "runtime"  # the folder of these functions, as messages show it
     library: str = ""
 

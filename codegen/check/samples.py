@@ -331,7 +331,7 @@ class SampleChecker:
 
 
 class _References(Vocabulary):
-    """References may use NumPy, SciPy, math, and the functions of tests/references.py."""
+    """References may use NumPy, SciPy, math, and the functions of the tests' references."""
 
     what = "reference"
 
@@ -347,7 +347,7 @@ class _References(Vocabulary):
         return self.known or ()
 
     def unknown(self, name: str) -> Problem:
-        expected = "an argument, np, math, scipy, or a function of tests/references.py"
+        expected = "an argument, np, math, scipy, or a function of tests/references*"
         return replace(super().unknown(name), expected=expected)
 
 

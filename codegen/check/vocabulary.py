@@ -11,8 +11,9 @@ from ..model.metadata import METADATA
 from ..model.schema import OperatorName
 from ..parse.schema import SchemaError, parse_name
 from ..read.fields import words
-from ..read.functions import FunctionIndex, attributes_of, classes_of
+from ..read.functions import FunctionIndex, attributes_of, classes_of, names_in
 from ..read.libraries import Library, index
+from ..read.references import reference_files
 from .expand import Declared
 from .kernels import Sources
 from .names import OperatorTable
@@ -101,11 +102,9 @@ def autogen_names(item: Declared) -> list[OperatorName]:
 
 
 def _references(declarations_dir: Path, library: Library | None) -> frozenset[str] | None:
-    """The functions of tests/references.py; None where the tests are not at hand."""
+    """The functions of the tests' references; None where the tests are not at hand."""
     tests = declarations_dir.parent / "tests"
     if not tests.is_dir():
         return None
-    index = FunctionIndex(tests, "references*.py")
-    if library is not None:
-        index.join(library.tests, "tests")
-    return frozenset(index.functions)
+    folders = [tests] if library is None else [tests, library.tests]
+    return names_in(path for folder in folders for path in reference_files(folder))

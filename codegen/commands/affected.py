@@ -18,6 +18,7 @@ from ..model.operators import Declarations, Derivative, Operator
 from ..model.source import Located
 from ..read.entries import mechanism_of, read_entries
 from ..read.functions import source_of
+from ..read.references import has_references, reference_files
 from .revision import NotFound, commit_of, git
 from .uses import Module, Uses, changed_names, definitions, module_at
 from .written import named_functions
@@ -65,7 +66,7 @@ def affected(declared: Declarations, folders: Folders, revision: str) -> Affecte
         file = root / path
         if file.parent == folders.declarations.resolve():
             _declarations(file, _at(root, revision, path), found)
-        elif file.name.startswith("references") and file.parent == folders.tests.resolve():
+        elif has_references(file, folders.tests.resolve()):
             before = _at(root, revision, path)
             functions |= {f"{file.stem}.{name}" for name in changed_names(before, _text(file))}
         elif _has_functions(file, folders.runtime.resolve()):
@@ -168,12 +169,12 @@ def _functions(declared: Declarations, folders: Folders, changed: set[str], foun
 def _references(tests: Path, changed: set[str]) -> set[str]:
     """The functions of references that are changed or use what is, as declarations name them."""
     uses = Uses(tests, "")
-    for path in tests.glob("references*.py"):
+    for path in reference_files(tests):
         uses.add(Module((path.stem,), False, ""), _text(path))
     reached = uses.reached(changed)
     return {
         f"references.{name}"
-        for path in tests.glob("references*.py")
+        for path in reference_files(tests)
         for name, node in definitions(_text(path)).items()
         if isinstance(node, ast.FunctionDef) and f"{path.stem}.{name}" in reached
     }

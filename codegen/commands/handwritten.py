@@ -12,6 +12,7 @@ from ..model.operators import Declarations, Kernel, Operator, by_function
 from ..model.source import Place
 from ..read.functions import ABSOLUTE, FunctionIndex, source_of
 from ..read.libraries import index
+from ..read.references import reference_files
 from ..specialise.counterparts import counterpart
 from .affected import called_names
 from .workspace import Workspace
@@ -79,7 +80,7 @@ class HandWritten:
         """Where a function is written, and what stands for it over arrays, or over arrays without data."""
         name = qualified.rpartition(".")[2]
         if package == "references":
-            for path in sorted(self.tests.glob("references*.py")):
+            for path in reference_files(self.tests):
                 if name in definitions(path):
                     yield Found(name, self.shown(path), definitions(path)[name].lineno)
             return

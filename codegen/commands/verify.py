@@ -513,7 +513,7 @@ class Report:
         for name in names:
             spot = self.locator.spot(name, "signature")
             message = f"no value of {name} was compared: it declares no reference"
-            help = "a reference: gives the values by NumPy, or by a function of tests/references*.py"
+            help = "a reference: gives the values by NumPy, or by a function of tests/references*"
             diagnostic = Diagnostic(spot.place, message, spot.length, help=help, level="warning")
             yield diagnostic.render(self.line(diagnostic))
 

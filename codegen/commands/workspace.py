@@ -15,6 +15,7 @@ from ..gen import cache_of, declarations_dir, library_of, output_dir, runtime_di
 from ..loaded import load
 from ..model.operators import Declarations
 from ..read.libraries import Library
+from ..read.references import reference_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,10 @@ class Workspace:
             copy.mkdir(exist_ok=True)  # of a library that declares nothing yet
             if self.library is None and tests.is_dir():
                 (Path(folder) / "tests").mkdir()
-                for path in tests.glob("references*.py"):
-                    shutil.copy2(path, Path(folder) / "tests")
+                for path in reference_files(tests):
+                    place = Path(folder) / path.relative_to(tests.parent)
+                    place.parent.mkdir(exist_ok=True)
+                    shutil.copy2(path, place)
             yield copy
 
     def cache(self) -> Cache:

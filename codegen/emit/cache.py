@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..read.references import reference_files
 from .write import OUTPUTS, write_whole
 
 if TYPE_CHECKING:
@@ -29,9 +30,9 @@ SOURCES = frozenset({".py", ".yaml", ".cwrap", ".jinja", ".toml"})
 def sources(declarations: Path, runtime: Path, library: Library | None) -> list[Path]:
     """The files and folders on which what is declared depends: names in it are looked up in the code."""
     found = [declarations, runtime, *GENERATOR]
-    found += sorted((declarations.parent / "tests").glob("references*.py"))  # named by samples
+    found += reference_files(declarations.parent / "tests")  # named by samples
     if library is not None:
-        found += [*library.sources, *sorted(library.tests.glob("references*.py"))]
+        found += [*library.sources, *reference_files(library.tests)]
     return found
 
 

@@ -179,6 +179,11 @@ class FunctionIndex:
         ]
 
 
+def names_in(paths: Iterable[Path]) -> frozenset[str]:
+    """The names of all functions in the files."""
+    return frozenset(m[1] or m[2] for path in paths for m in _DEFINITION.finditer(source_of(path)))
+
+
 def attributes_of(paths: Iterable[Path]) -> frozenset[str]:
     """The methods and properties of all classes in the files that exist."""
     texts = (source_of(path) for path in paths if path.exists())

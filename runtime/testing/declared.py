@@ -29,6 +29,7 @@ from tengen.codegen.model.schema import Argument
 from tengen.codegen.model.source import Located
 from tengen.codegen.parse.formula import result_names
 from tengen.codegen.read.libraries import Library
+from tengen.codegen.read.references import reference_files
 from tengen.generated.backends import BACKENDS
 from tengen.ir import expressions as ir
 from tengen.ir.reader import read_expression
@@ -374,7 +375,7 @@ def determined(operator: Operator, result: Any) -> list[Any]:
 
 @functools.cache
 def reference_functions() -> dict[str, Any]:
-    """The functions of tests/references*.py, beside the declarations."""
+    """The functions of the tests' references, beside the declarations."""
     folder = declarations_dir().parent / "tests" if _given is None else _given[1]
     found = _functions_in(folder)
     if _library is not None and _library[1] is not None:  # what it has goes before what tengen has
@@ -383,17 +384,18 @@ def reference_functions() -> dict[str, Any]:
 
 
 def _functions_in(folder: Path) -> dict[str, Any]:
-    """The functions of the ``references*.py`` of a folder. ValueError for a name that two of them have."""
+    """The functions of a folder's references. ValueError for a name that two of its modules have."""
     found: dict[str, Any] = {}
     places: dict[str, str] = {}
-    for path in sorted(folder.glob("references*.py")):
+    for path in reference_files(folder):
         spec = spec_from_file_location(path.stem, path)
         assert spec is not None and spec.loader is not None
         module = module_from_spec(spec)
         spec.loader.exec_module(module)
+        place = path.relative_to(folder).as_posix()
         for name, function in vars(module).items():
             if getattr(function, "__module__", "") == path.stem:
                 if name in places:
-                    raise ValueError(f"the reference {name} is in {places[name]} and in {path.name}")
-                found[name], places[name] = function, path.name
+                    raise ValueError(f"the reference {name} is in {places[name]} and in {place}")
+                found[name], places[name] = function, place
     return found

@@ -15,8 +15,8 @@ from .operators import operator_tests
 def library_tests(package: str, references: Path | None = None) -> Callable[..., None]:
     """A test for pytest of every operator that a library declares, in every respect.
 
-    ``package`` is the library's, as it is imported; ``references`` the folder of the ``references*.py`` that
-    its declarations name functions of. In a module of its tests::
+    ``package`` is the library's, as it is imported; ``references`` the folder of the ``references*.py``, or
+    with a folder ``references``, that its declarations name functions of. In a module of its tests::
 
         test_operators = library_tests("mylib", Path(__file__).parent)
 

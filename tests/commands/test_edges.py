@@ -163,7 +163,7 @@ def test_a_library_that_declares_nothing(
     ("file", "commands"),
     [
         ("runtime/native/scans.py", ["gen", "explain", "diff", "verify"]),
-        ("tests/references_nn.py", ["gen", "explain", "diff", "verify"]),
+        ("tests/references/nn.py", ["gen", "explain", "diff", "verify"]),
         ("declarations/native_functions.unary.yaml", list(CALLS)),
         ("generated/nodes.py", ["explain"]),
     ],

@@ -57,7 +57,7 @@ def written() -> dict[str, list[tuple[str, str]]]:
     places = [(p, runtime_dir() / p, "*.py") for p in ("native", "composite", "formulas")]
     places += [
         ("onnx", runtime_dir() / "onnx", "symbolics*.py"),
-        ("tests", PROJECT / "tests", "references*.py"),
+        ("tests", PROJECT / "tests" / "references", "*.py"),
     ]
     for package, folder, pattern in places:
         for path in sorted(folder.rglob(pattern)):
@@ -190,7 +190,7 @@ def test_places_are_right() -> None:
         "native_layer_norm_backward: runtime/native/array_api/normalization.py",
         "layer_norm_backward_jvp: runtime/formulas/",
         "layer_norm: runtime/nn/normalization.py",
-        "layer_norm: tests/references_nn.py",
+        "layer_norm: tests/references/nn.py",
         "layer_norm_symbolic: runtime/onnx/",
     ):
         assert name in text

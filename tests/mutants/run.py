@@ -25,7 +25,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from queue import SimpleQueue
 
-sys.path.append(str(Path(__file__).resolve().parent.parent))
+sys.path.append(str(Path(__file__).resolve().parents[1] / "helpers"))
 
 from mutants import PLACES, ListError, Mutant, mutants
 from scratch import PROJECT, copy_project

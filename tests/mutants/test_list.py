@@ -64,7 +64,7 @@ for mutant in mutants()[{first}::2][:40]:
 
 def test_what_two_runs_find_at_once_is_kept(tmp_path: Path) -> None:
     file, folder = tmp_path / "mutants.json", Path(__file__).parent
-    places = {"folder": str(folder), "around": str(folder.parent), "file": str(file)}
+    places = {"folder": str(folder), "around": str(folder.parent / "helpers"), "file": str(file)}
     runs = [
         subprocess.Popen([sys.executable, "-c", ADDING.format(first=first, **places)]) for first in (0, 1)
     ]

@@ -203,6 +203,9 @@ def test_a_reference_is_written_once(tmp_path: Path) -> None:
     (tmp_path / "references.py").write_text("def half(x):\n    return x / 2\n")
     (tmp_path / "references_more.py").write_text("from math import pi\n\n\ndef twice(x):\n    return 2 * x\n")
     assert sorted(declared._functions_in(tmp_path)) == ["half", "twice"]
-    (tmp_path / "references_more.py").write_text("def half(x):\n    return 0.5 * x\n")
-    with pytest.raises(ValueError, match=r"reference half is in references\.py and in references_more\.py"):
+    (tmp_path / "references").mkdir()
+    (tmp_path / "references" / "halves.py").write_text("def third(x):\n    return x / 3\n")
+    assert sorted(declared._functions_in(tmp_path)) == ["half", "third", "twice"]
+    (tmp_path / "references" / "halves.py").write_text("def half(x):\n    return 0.5 * x\n")
+    with pytest.raises(ValueError, match=r"reference half is in references\.py and in references/halves\.py"):
         declared._functions_in(tmp_path)

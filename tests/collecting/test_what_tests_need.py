@@ -1,4 +1,4 @@
-"""What the suite needs to be collected: what the extra ``test`` installs, and nothing else."""
+"""What the suite needs to be collected: what the extra ``test`` installs, and nothing else. And its order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
-TESTS = Path(__file__).resolve().parent
+TESTS = Path(__file__).resolve().parents[1]
 #: By name: the modules of the project itself that tests import.
 OWN = {
     path.parent.name if path.stem == "__init__" else path.stem: path
@@ -84,3 +84,9 @@ def test_what_is_imported_is_found() -> None:
         "if TYPE_CHECKING:\n    import mypy\ndef f():\n    import cupy\npytest.importorskip('z')\nimport z"
     )
     assert [*when_imported(ast.parse(text).body)] == ["torch", "jax"]
+
+
+def test_only_the_rules_of_the_house_stand_beside_the_folders() -> None:
+    """A test has a folder for its concern, and so has what tests import."""
+    beside = {path.name for path in TESTS.iterdir() if path.is_file()}
+    assert beside == {"conftest.py", "test_layers.py", "test_ratchets.py", "test_tables.py"}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-TESTS = Path(__file__).resolve().parent
+HERE = Path(__file__).resolve().parent
 
 SOURCE = """
 import pytest
@@ -100,7 +100,7 @@ def collected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[list[
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM],
         cwd=folder,
-        env={"PYTHONPATH": str(TESTS), "PATH": ""},
+        env={"PYTHONPATH": str(HERE), "PATH": ""},
         input="\n".join(json.dumps(options) for pair in PAIRS for options in pair),
         capture_output=True,
         text=True,

@@ -1,4 +1,4 @@
-/* The mistakes that a sanitizer must report before its silence says anything: tests/sanitized.py. */
+/* The mistakes that a sanitizer must report before its silence says anything: tests/machines/sanitized.py. */
 #include <pthread.h>
 
 int beyond(int index) {

@@ -29,7 +29,7 @@ from example_programs import (
     page_with_table,
 )
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = ROOT / ".cache" / "programs"
 PYTHON = ENVIRONMENT / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 #: Ends with an error where there is PyTorch, and says where modules are.

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-PROJECT = Path(__file__).resolve().parent.parent
+PROJECT = Path(__file__).resolve().parents[2]
 FOLDERS = ("codegen", "declarations", "generated", "ir", "runtime", "templates", "tests")
 #: What the generator knows of the same files.
 KEPT = ("generated.json", "declared.pickle", "rendered.json", "lowered.txt")

@@ -1,4 +1,4 @@
-"""tests/short_reports.py: what is sent of a passed test is what the terminal and xdist read of it."""
+"""short_reports.py: what is sent of a passed test is what the terminal and xdist read of it."""
 
 from __future__ import annotations
 

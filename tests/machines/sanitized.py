@@ -17,9 +17,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "helpers"))
+
 from scratch import FOLDERS, Scratch, copy_project
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 #: Of a stack whose frames are known, and at the speed of which a fuzzer is still of use.
 COMMON = ("-g", "-O1", "-fno-omit-frame-pointer")
 #: Calls a function of a library with a number.
@@ -81,7 +83,7 @@ def build(sanitizer: Sanitizer, place: Path) -> Scratch | None:
     for old in (copy.root / "runtime" / "c_accelerator").glob("*.so"):
         old.unlink()
     built = build.python("setup.py", "-q", "build_ext", "--inplace")
-    canaries = ["gcc", *flags.split(), "-shared", "-fPIC", "tests/canaries.c", "-o", "canaries.so"]
+    canaries = ["gcc", *flags.split(), "-shared", "-fPIC", "tests/machines/canaries.c", "-o", "canaries.so"]
     made = subprocess.run(canaries, cwd=copy.root).returncode == 0
     if not made or not any((copy.root / "runtime" / "c_accelerator").glob("*.so")):
         print(built.stdout)

@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".cache" / "machines"
 #: Beside the one that runs this; 3.14t is the free-threaded build, which has no accelerator.
 PYTHONS = ("3.11", "3.12", "3.13", "3.14", "3.14t")
@@ -44,7 +44,7 @@ SHORT = (
 BLAS_KERNELS = ("Haswell", "SkylakeX", "Cooperlake", "Zen", "Sandybridge", "Nehalem", "Prescott")
 OLDEST, NEWEST, PLAIN = "oldest", "newest", {"TENGEN_ACCELERATOR": "0"}
 #: A BLAS that adds up in orders which depend on sizes and strides; and two of the orders that it has.
-REORDERED, ORDERS = ROOT / "tests" / "reordered.c", ("1", "2")
+REORDERED, ORDERS = Path(__file__).with_name("reordered.c"), ("1", "2")
 #: What of NumPy's dispatch this processor would use, in the form of NPY_DISABLE_CPU_FEATURES.
 DISPATCHED = """\
 from numpy._core._multiarray_umath import __cpu_dispatch__ as names, __cpu_features__ as have
