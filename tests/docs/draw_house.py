@@ -1,7 +1,8 @@
-"""Draws the picture of docs/architecture.md, from the tree: ``python tests/docs/draw_house.py``.
+"""Draws the picture of docs/architecture.md and makes its table: ``python tests/docs/draw_house.py``.
 
-It has the stages of codegen/ in their order and the floors of runtime/, the highest on top. Which there are
-is said by tests/test_layers.py, what each imports by its modules, and what it is for by its docstring.
+The picture has the stages of codegen/ in their order and the floors of runtime/, the highest on top, the
+table the floors from the lowest on. Which there are is said by tests/test_layers.py, what each imports by its
+modules, and what it is for by its docstring.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ from html import escape
 from pathlib import Path
 
 if (TESTS := str(Path(__file__).resolve().parents[1])) not in sys.path:
-    sys.path.insert(0, TESTS)
+    sys.path[:0] = [TESTS, str(Path(TESTS) / "helpers")]
 
-from test_layers import FLOORS, IR, PROJECT, STAGES, imported, modules, runtime_imports, tree
+from test_layers import FLOORS, IR, LARGEST_RING, PROJECT, STAGES, imported, modules, runtime_imports, tree
 
 PICTURE = PROJECT / "docs" / "pictures" / "house.svg"
+PAGE = PROJECT / "docs" / "architecture.md"
+_BEGIN, _END = "<!-- floors: python tests/docs/draw_house.py -->", "<!-- end of floors -->"
 
 WIDTH, MARGIN, GAP = 700, 12, 8
 LETTER, LINE = 6.1, 14  # of the small type: the width of a letter, the height of a line
@@ -100,6 +103,56 @@ def sentence(folder: str, name: str) -> str:
     path = below / "__init__.py" if below.is_dir() else below.with_suffix(".py")
     doc = ast.get_docstring(tree(path)) or ""
     return doc.split("\n\n")[0].replace("\n", " ").partition(". ")[0].rstrip(".").replace("``", "")
+
+
+# -- the table of the floors ---------------------------------------------------------------
+
+#: What is on each floor, by the first of its names.
+WHAT_IS_THERE = {
+    "core": (
+        "scalar types, devices, sizes, storages, promotion, errors; what intercepts calls; the slots of a "
+        "tensor; the machine in C that runs programs of generated functions"
+    ),
+    "native": (
+        "kernels, by subject: arrays in, arrays out. A package of it for each other kind of arrays: `meta/`"
+        " (without data), `sparse/`, `compressed/`, `nested/`, `array_api/` (other libraries'); "
+        "`machine_code/` makes ufuncs of declared kernels, by llvmlite or of libraries that were built in "
+        "advance ([performance.md](performance.md#native-kernels)); what a program asks of all operators at"
+        " once"
+    ),
+    "autograd": (
+        "the graph and the engine; modules are named as in PyTorch's csrc/autograd. No operator is named"
+    ),
+    "dispatch": "from a call to a kernel: Types and the matrix of them, operators, arguments",
+    "tensors": "the class Tensor: making, indexing, converting, printing, pickling",
+    "composite": "operators that are made of operators; what derivative formulas call",
+    "autograd.forward": "forward mode: tangents, and how operators carry them; Functions of a program",
+    "func": "transforms: `vmap`, `grad`, `jvp`, `jacrev` ...",
+    "autograd.__init__": "what users call of autograd",
+    "library": "packages with PyTorch's names, and backends of other libraries. They stand side by side",
+    "amp": (
+        "datasets and loaders (`utils/data/`), checkpointing, `tengen doctor`; mixed precision; "
+        "`tengen.profiler`; what users call of devices"
+    ),
+    "__init__": "what `tengen` has, who may take it over, and its second name",
+    "testing": "checks of operators by what they declare, for tests and `tengen verify`; `assert_close`",
+}
+
+
+def page_with_table() -> str:
+    """The page, with the table of the floors as they are."""
+    before, begin, rest = PAGE.read_text(encoding="utf-8").partition(_BEGIN)
+    _, end, after = rest.partition(_END)
+    assert begin and end, f"{PAGE.name} has no place for the table of floors"
+    rows = [f"| {', '.join(map(_as_path, names))} | {WHAT_IS_THERE[names[0]]} |" for names in FLOORS]
+    table = "\n".join(["| floor | what is there |", "|---|---|", *rows])
+    ring = f"No ring of modules that import each other has more than {LARGEST_RING}."
+    return f"{before}{begin}\n\n{table}\n\n{ring}\n\n{end}{after}"
+
+
+def _as_path(name: str) -> str:
+    path = name.replace(".", "/")
+    return f"`{path}/`" if (PROJECT / "runtime" / path).is_dir() else f"`{path}`"
 
 
 # -- how it is drawn -------------------------------------------------------------------------
@@ -205,3 +258,4 @@ def picture() -> str:
 
 if __name__ == "__main__":
     PICTURE.write_text(picture(), encoding="utf-8")
+    PAGE.write_text(page_with_table(), encoding="utf-8")
