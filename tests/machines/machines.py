@@ -44,7 +44,7 @@ SHORT = (
 BLAS_KERNELS = ("Haswell", "SkylakeX", "Cooperlake", "Zen", "Sandybridge", "Nehalem", "Prescott")
 OLDEST, NEWEST, PLAIN = "oldest", "newest", {"TENGEN_ACCELERATOR": "0"}
 #: A BLAS that adds up in orders which depend on sizes and strides; and two of the orders that it has.
-REORDERED, ORDERS = Path(__file__).with_name("reordered.c"), ("1", "2")
+REORDERED, ORDERS = ROOT / "tests" / "machines" / "reordered.c", ("1", "2")
 #: What of NumPy's dispatch this processor would use, in the form of NPY_DISABLE_CPU_FEATURES.
 DISPATCHED = """\
 from numpy._core._multiarray_umath import __cpu_dispatch__ as names, __cpu_features__ as have

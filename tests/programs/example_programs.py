@@ -19,7 +19,7 @@ from typing import Any
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "programs"
 #: PyTorch's numbers, by program: for where PyTorch is not.
-NUMBERS = Path(__file__).with_name("numbers.json")
+NUMBERS = Path(__file__).resolve().with_name("numbers.json")
 PAGE = FOLDER.parents[1] / "docs" / "coming-from-pytorch.md"
 AS_TORCH = ("-m", "tengen.as_torch")
 #: What is below it in either library is rounding of what is nothing.
