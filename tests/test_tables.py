@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 import pytest
+from test_layers import tree
 
 from tengen.codegen.model.metadata import METADATA, SLOTS
 from tengen.codegen.model.names import BINARY_OPERATORS, CATEGORIES, NUMPY_NAMES, TENSOR_OPTIONS
@@ -27,9 +29,14 @@ TABLES: dict[str, tuple[Collection[str], str]] = {
 }
 
 
-def displays(path: Path) -> Iterator[tuple[int, set[str]]]:
+@functools.cache
+def displays(path: Path) -> tuple[tuple[int, set[str]], ...]:
     """The strings that each display of a module lists; of a dict the keys, and the values."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    return tuple(_displays(path))
+
+
+def _displays(path: Path) -> Iterator[tuple[int, set[str]]]:
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.Dict):
             yield node.lineno, words(node.keys)
             yield node.lineno, words(node.values)
@@ -64,7 +71,7 @@ TWICE = {frozenset({"Scalar", "SymInt", "bool", "float", "int"})}
 def listings(path: Path) -> Iterator[tuple[bool, frozenset[str], int]]:
     """The displays of four strings or more and nothing else: whether of a dict, whose keys they are."""
     exported: list[ast.expr] = []  # the names that a module has, which are no table
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             exported.append(node.value)
         if node in exported:
@@ -119,7 +126,7 @@ def test_the_classes_of_numbers_stand_once() -> None:
     found = [
         str(path.relative_to(PROJECT))
         for path in sorted((PROJECT / "runtime").rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(tree(path))
         if isinstance(node, ast.Set) and {ast.unparse(e) for e in node.elts} == {c.__name__ for c in NUMBERS}
     ]
     assert found == ["runtime/core/numbers.py"]
@@ -147,7 +154,7 @@ def test_every_binary_operator_has_an_in_place_form_in_schemas(name: str) -> Non
 
 def constants(path: Path) -> Iterator[str]:
     """The numbers that a module gives names."""
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+    for node in tree(path).body:
         value = getattr(node, "value", None)
         parts = () if value is None else ast.walk(value)
         if not any(isinstance(p, ast.Constant) and p.value.__class__ is int for p in parts):
@@ -177,7 +184,7 @@ def test_every_cost_is_used() -> None:
     used = {
         alias.name
         for path in (PROJECT / "runtime").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(tree(path))
         if isinstance(node, ast.ImportFrom) and (node.module or "").endswith("core.costs")
         for alias in node.names
     }
@@ -188,7 +195,7 @@ def test_one_module_shares_work_out_among_threads() -> None:
     found = {
         path.name
         for path in (PROJECT / "runtime").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(tree(path))
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("parallel_for")
     }
     assert found == {"parallel.py"}
