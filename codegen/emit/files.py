@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from ..specialise.binding import Binding
 from ..specialise.bindings import BindingWriter
 from ..specialise.default_methods import VariantWriter
 from ..specialise.nodes import NodeWriter
-from ..specialise.programs import grouped, of_binding, of_release, programs
+from ..specialise.programs import Programs, grouped, of_binding, of_release
 from ..specialise.recording import recorder
 from ..specialise.rows import (
     autocast_rows,
@@ -67,25 +67,24 @@ class Renderer:
         others = {name: f"F.{name}" for name in function_names(groups(self.scope.others))}
         own = {name: f"{self.scope.functions}.{name}" for name in function_names(self.groups)}
         #: What the accelerator runs of each module, by the functions' names.
-        self.programs: dict[str, dict[str, str]] = {}
+        self.programs = Programs()
         #: What generated code calls the function of each operator.
         self.functions = others | own
 
     def files(self) -> list[OutputFile]:
         """Every file, sorted by path."""
         found = self._files()
-        found += [self._programs()] if self.programs else []
+        found += self._programs() if self.programs.found else []
         return sorted(found, key=lambda f: f.path)
 
-    def _programs(self) -> OutputFile:
-        """By module each program, with the functions that it is for; ``@`` is the function's own name."""
-        modules = {
-            module: {text: " ".join(names) for text, names in grouped(found).items()}
-            for module, found in sorted(self.programs.items())
-        }
-        return OutputFile(
-            "programs.json", sealed(json.dumps({"$comment": HEADER, **modules}, indent=0) + "\n")
-        )
+    def _programs(self) -> list[OutputFile]:
+        """By module each program, with the functions that it is for; ``@`` is the function's own name.
+
+        And the functions that have none, with the reason: that a change loses a program is seen there.
+        """
+        found = {module: grouped(of) for module, of in sorted(self.programs.found.items())}
+        without = dict(sorted(self.programs.without.items()))
+        return [_functions("programs.json", found), _functions("without_programs.json", without)]
 
     def _files(self) -> list[OutputFile]:
         return [
@@ -205,9 +204,8 @@ class Renderer:
     def _nodes(self) -> OutputFile:
         writer = NodeWriter(self.functions, self.declared.operators)
         classes = [writer.node(n) for n in self.scope.nodes]
-        made = {} if self.scope.library else programs((c.name, of_release(c)) for c in classes)
-        if made:
-            self.programs["nodes"] = {f"{name}.release": text for name, text in made.items()}
+        releasing = [] if self.scope.library else [(f"{c.name}.release", of_release(c)) for c in classes]
+        made = self.programs.note("nodes", releasing)
         imports = [
             *self.scope.function_imports,
             "from tengen.autograd.node import GeneratedNode, SavesResults",
@@ -440,8 +438,8 @@ class Renderer:
         """Note the programs of bindings; what has them as attributes, if the accelerator is to run them."""
         if self.scope.library:
             return ""
-        made = programs((b.name, of_binding(b)) for b in bindings)
-        self.programs[module] = {f"{owner}.{name}" if owner else name: text for name, text in made.items()}
+        prefix = f"{owner}." if owner else ""
+        self.programs.note(module, [(f"{prefix}{b.name}", of_binding(b)) for b in bindings])
         return owner or "globals()"
 
     def _top_level(self) -> list[str]:
@@ -540,3 +538,11 @@ class Renderer:
             imports=self.scope.structure_imports,
             names=self._top_level(),
         )
+
+
+def _functions(path: str, modules: Mapping[str, Mapping[str, Sequence[str]]]) -> OutputFile:
+    """A file that has functions by module and by what is said of them."""
+    written = {
+        module: {said: " ".join(names) for said, names in of.items()} for module, of in modules.items()
+    }
+    return OutputFile(path, sealed(json.dumps({"$comment": HEADER, **written}, indent=0) + "\n"))

@@ -21,7 +21,7 @@ from ..specialise.generic import make_cold_generic
 from ..specialise.hoist import ClassNode, hoist, prune, tree
 from ..specialise.inplace import InplaceWriter
 from ..specialise.native import KERNELS, NativeForms
-from ..specialise.programs import of_apply, of_method, programs
+from ..specialise.programs import Programs, of_apply, of_method
 from ..specialise.recording import recorder
 from ..specialise.type_methods import FLAT, Specialiser
 from .page import TemplateRenderer, import_lines, lazy_module, lazy_modules
@@ -55,7 +55,7 @@ class BackendFiles:
         self.nodes = self._array_nodes()
         self.specialiser = Specialiser(*given, frozenset(n.name for n in self.nodes), self.native_forms)
         #: What the accelerator runs of each module, by the functions' names.
-        self.programs: dict[str, dict[str, str]] = {}
+        self.programs = Programs()
         #: Whether the classes are mixed into Types that are there: those that add nothing are left out.
         self.mixed_in = backend not in scope.backends
         self.plain: ClassNode | None = self._class_tree(recording=False)
@@ -278,8 +278,8 @@ class BackendFiles:
         libraries = sorted(self.array_specialiser.libraries.items())
         lines = [*self._kernel_lines(), *assignments(self.array_specialiser.array_results.used)]
         lines += [f'{short} = LibraryFunction("{module}", "{name}")' for short, (module, name) in libraries]
-        made = programs((c.name, of_apply(c)) for c in classes) if self.has_programs else {}
-        self.programs[f"{self.stem}_nodes"] = {f"{name}.apply": text for name, text in made.items()}
+        applying = [(f"{c.name}.apply", of_apply(c)) for c in classes] if self.has_programs else []
+        made = self.programs.note(f"{self.stem}_nodes", applying)
         return self.templates.page(
             f"{self.stem}_nodes.py",
             "nodes.py.jinja",
@@ -304,15 +304,11 @@ class BackendFiles:
         )
 
 
-def accelerated_classes(
-    to: dict[str, dict[str, str]], module: str, classes: Iterable[TypeClass]
-) -> list[str]:
+def accelerated_classes(to: Programs, module: str, classes: Iterable[TypeClass]) -> list[str]:
     """Note the programs of the methods of a module's classes; the classes that have such."""
     found = []
-    own = to[module] = {}
     for c in classes:
-        made = programs((m.name, of_method(m)) for m in c.methods)
-        own.update((f"{c.name}.{name}", text) for name, text in made.items())
+        made = to.note(module, [(f"{c.name}.{m.name}", of_method(m)) for m in c.methods])
         found += [c.name] if made else []
     return found
 

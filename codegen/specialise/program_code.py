@@ -42,7 +42,7 @@ OUT: Final = "out"
 
 
 class Unwritable(Exception):
-    """The machine has no instructions for it."""
+    """There is no program; the message says why."""
 
 
 class Code:
@@ -151,7 +151,7 @@ class Code:
             case Name() | Attribute():
                 self.add("fetch", self._path(expr))
             case _:
-                raise Unwritable
+                raise Unwritable(f"no instruction for {type(expr).__name__.lower()}")
 
     def _push_all(self, exprs: Iterable[Expr]) -> None:
         for expr in exprs:
@@ -175,7 +175,7 @@ class Code:
                 return name
             case Attribute(value, name):
                 return f"{self._path(value)}.{name}"
-        raise Unwritable
+        raise Unwritable("an attribute of what is no name")
 
     def _push_operation(self, expr: Operation | Logical) -> None:
         if isinstance(expr, Logical):
@@ -200,7 +200,7 @@ class Code:
         elif expr.symbol in BINARY:
             self.add("binary", expr.symbol)
         else:
-            raise Unwritable
+            raise Unwritable(f"no instruction for {expr.symbol}")
 
     def _push_choice(self, expr: Conditional) -> None:
         """``a if test else b``; a test of whether there is a native kernel is one instruction."""
@@ -229,7 +229,7 @@ class Code:
     def push_kernel_call(self, kernel: Expr, call: Expr, otherwise: str) -> None:
         """The call of a kernel, which the name ``_k`` is for, where there is one."""
         if not (isinstance(call, Call) and call.function == Name("_k")):
-            raise Unwritable
+            raise Unwritable("it calls no kernel")
         self._push_kernel(kernel, otherwise)
         self._push_arguments(call, True)
 
@@ -259,7 +259,7 @@ class Code:
                 self.add(_CONVERSIONS[name])
                 return
         if self.pure:
-            raise Unwritable
+            raise Unwritable("a call before the last one")
         self.push(expr.function)
         self._push_arguments(expr, isinstance(expr.function, Attribute) and expr.function.value == Name("xp"))
 
@@ -273,7 +273,7 @@ class Code:
                 self.add("item")
                 return
         if not isinstance(expr, Call) or expr.keywords:
-            raise Unwritable
+            raise Unwritable("what it returns is no call, or one with keywords")
         match expr.function:
             case Attribute(value, name) if self._is_of_local(value):
                 self.push(value)
@@ -296,7 +296,7 @@ class Code:
             self.push(out["out"])
             self.add("call", len(expr.arguments) + 1)
         else:
-            raise Unwritable
+            raise Unwritable("a call with keywords")
 
     # -- tests -----------------------------------------------------------------------------
 
@@ -417,5 +417,5 @@ def _literal(expr: Constant) -> str:
     """A constant as a program writes it."""
     text = repr(expr.value)
     if ";" in text or "\n" in text or "->" in text or "=>" in text or text.endswith(":"):
-        raise Unwritable
+        raise Unwritable("a constant that cannot stand in a program")
     return text

@@ -8,6 +8,7 @@ sure of its result, and never words an error.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from ...ir.expressions import (
     Assigned,
@@ -35,9 +36,39 @@ from .program_code import OUT, Code, Unwritable
 _ZERO, _KEPT_ZERO = read_expression("xp.zeros((), self._array.dtype)"), read_expression("T.numbers.zero")
 
 
-def programs(named: Iterable[tuple[str, str | None]]) -> dict[str, str]:
-    """The programs that there are, by the qualified names of their functions."""
-    return {name: text for name, text in sorted(named) if text is not None}
+@dataclass(frozen=True, slots=True)
+class Without:
+    """What stands where a function has no program: why."""
+
+    reason: str
+
+
+#: What is written of a function; None: nothing, which is no loss.
+Written = str | Without | None
+
+
+class Programs:
+    """The programs of generated modules, and the functions that have none, by their reasons."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, dict[str, str]] = {}
+        self.without: dict[str, dict[str, list[str]]] = {}
+
+    def note(self, module: str, named: Iterable[tuple[str, Written]]) -> set[str]:
+        """Note what was written of functions by their qualified names; those that have programs."""
+        made = {name: written for name, written in named if written is not None}
+        texts = {name: written for name, written in made.items() if isinstance(written, str)}
+        if texts:
+            self.found.setdefault(module, {}).update(texts)
+        for name, written in sorted(made.items()):
+            if isinstance(written, Without):
+                self.without.setdefault(module, {}).setdefault(written.reason, []).append(name)
+        return set(texts)
+
+    def update(self, others: Programs) -> None:
+        """Note those of other modules, too."""
+        self.found.update(others.found)
+        self.without.update(others.without)
 
 
 def grouped(found: Mapping[str, str]) -> dict[str, list[str]]:
@@ -62,8 +93,8 @@ def _without(function: str, text: str) -> str:
 # -- methods ---------------------------------------------------------------------------------------
 
 
-def of_method(method: Method) -> str | None:
-    """The program of a Type's method; None where it has none."""
+def of_method(method: Method) -> Written:
+    """The program of a Type's method."""
     try:
         if isinstance(method, KernelMethod):
             return _kernel_program(method)
@@ -71,9 +102,9 @@ def of_method(method: Method) -> str | None:
             return _write_program(method)
         if isinstance(method, CallMethod):
             return _call_program(method)
-    except Unwritable:
-        pass
-    return None
+    except Unwritable as without:
+        return Without(str(without))
+    return None  # the method that calls the plain one, which has a program
 
 
 def _method_code(method: KernelMethod | StoreMethod) -> Code:
@@ -99,12 +130,12 @@ def _method_code(method: KernelMethod | StoreMethod) -> Code:
 def _kernel_program(method: KernelMethod) -> str:
     parameters = dict(method.parameters)
     if any(r.optional or r.cast is not None or r.kind is ResultKind.LIST for r in method.results):
-        raise Unwritable
+        raise Unwritable("a result that is a list, cast, or may be absent")
     if "generator" in parameters:  # what is drawn must not be drawn again
-        raise Unwritable
+        raise Unwritable("what is drawn must not be drawn again")
     code = _method_code(method)
     if "self" not in parameters and any(r.kind is not ResultKind.TENSOR for r in method.results):
-        raise Unwritable
+        raise Unwritable("views of no argument")
     code.add("is_type" if method.arguments is None else "is_settled", "T")
     for _, condition in method.refused:
         code.test(condition, OUT, holds=True)
@@ -138,9 +169,9 @@ def _add_results(code: Code, method: KernelMethod, parameters: Mapping[str, str]
     """The same of a kernel with several results, each a Tensor: a tuple, or a class made of one."""
     record = method.record
     if not method.results or any(r.kind is not ResultKind.TENSOR for r in method.results):
-        raise Unwritable
+        raise Unwritable("results that are not all tensors")
     if record is not None and record.undifferentiable is not None:
-        raise Unwritable
+        raise Unwritable("several results, whose dtype an argument says")
     if method.structure:
         code.push(dotted(method.structure))
     code.push(method.call)
@@ -168,7 +199,7 @@ def _add_results(code: Code, method: KernelMethod, parameters: Mapping[str, str]
 def _add_default_dtype(code: Code, record: Record, parameters: Mapping[str, str]) -> None:
     """What is recorded has the Type's own dtype: else it depends on the dtype whether it is."""
     if any(i.kind is not InputKind.TENSOR for i in record.inputs):
-        raise Unwritable
+        raise Unwritable("a dtype that is asked of lists")
     wanted, end = code.label(), code.label()
     for i in record.inputs:
         code.add("needs_no_grad", i.name, to=wanted)
@@ -204,7 +235,7 @@ def _add_wrap(code: Code, result: Result) -> None:
         case ResultKind.TENSOR, Attribute(Name("T"), name):
             code.add("wrap_as", name)
         case _:
-            raise Unwritable
+            raise Unwritable("a Type that is computed")
 
 
 def _recipe(record: Record, results: str) -> Iterator[str]:
@@ -216,11 +247,11 @@ def _recipe(record: Record, results: str) -> Iterator[str]:
     inputs = [f"*{i.name}" if i.kind is InputKind.LIST else i.name for i in record.inputs]
     lists = [i.name for i in record.inputs if i.kind is InputKind.LIST]
     if lists and len(inputs) > 1 and any(group.condition is not None for group in record.saves):
-        raise Unwritable
+        raise Unwritable("what is kept of lists depends on who asks")
     if any(
         save.kept is Kept.VALUE and save.source in lists for group in record.saves for save in group.saves
     ):
-        raise Unwritable
+        raise Unwritable("a list that is kept as it is")
     yield record.node
     yield ",".join(inputs)
     yield ",".join(_kept(record.saves)) or "-"
@@ -233,7 +264,7 @@ def _kept(groups: Iterable[SaveGroup]) -> Iterator[str]:
     """What a Node keeps: the edges for which it does, what it is, of which argument, the slot."""
     for group in groups:
         if group.further is not None:
-            raise Unwritable
+            raise Unwritable("what is kept depends on more than who asks")
         edges = sum(1 << number for number in group.edges)
         for save in group.saves:
             yield f"{edges}:{_what_is_kept(save)}:{save.slot}"
@@ -252,7 +283,7 @@ def _what_is_kept(save: Save) -> str:
             return f"{what}:{save.source}"
         case Kept.METADATA, InputKind.LIST, "shape":
             return f"shapes:{save.source}"
-    raise Unwritable
+    raise Unwritable(f"{save.metadata or save.kept.value} of {save.kind.value} is kept")
 
 
 def _write_program(method: StoreMethod) -> str:
@@ -305,12 +336,12 @@ def _call_program(method: CallMethod) -> str:
 # -- Nodes -----------------------------------------------------------------------------------------
 
 
-def of_apply(node: NodeClass) -> str | None:
+def of_apply(node: NodeClass) -> Written:
     """The program of a Node's ``apply`` over arrays."""
     try:
         return _apply_program(node)
-    except Unwritable:
-        return None
+    except Unwritable as without:
+        return Without(str(without))
 
 
 def of_release(node: NodeClass) -> str | None:
@@ -322,7 +353,7 @@ def of_release(node: NodeClass) -> str | None:
 
 def _apply_program(node: NodeClass) -> str:
     if node.parameter != "grad" or any(isinstance(e, Starred) for e in node.returned.elements):
-        raise Unwritable
+        raise Unwritable("several gradients come in, or go to a list")
     code = Code(["node", "grad"], node=True)
     code.add("is_array", "grad")
     if any(b.blocked or b.native is not None for b in node.branches):
@@ -369,7 +400,7 @@ _UNPACKING = {
 def _add_local(code: Code, local: Local) -> None:
     """A name for what a Node has saved, or for what is computed."""
     if not local.name.isidentifier():
-        raise Unwritable
+        raise Unwritable("names for several values at once")
     if local.unpacked is None:
         code.push(_over_slots(local.value))
     else:
@@ -413,13 +444,13 @@ def _add_branch(code: Code, branch: Branch) -> None:
 # -- bindings --------------------------------------------------------------------------------------
 
 
-def of_binding(binding: Binding) -> str | None:
+def of_binding(binding: Binding) -> Written:
     """The program of a function or method that users call: its first paths, as many as can be written."""
     try:
         code = _binding_start(binding)
-    except Unwritable:
-        return None
-    written = 0
+    except Unwritable as without:
+        return Without(str(without))
+    written, reason = 0, "it has no first path"
     for receiver, attempts in binding.receivers():
         following = code.label()
         before = list(code.lines)
@@ -429,13 +460,14 @@ def of_binding(binding: Binding) -> str | None:
                 before = list(code.lines)
                 _add_attempt(code, attempt, receiver)
                 written += 1
-        except Unwritable:
+        except Unwritable as without:
+            reason = str(without)
             code.lines[:] = before
             code.place(following)
             break
         code.place(following)
     code.add("leave")
-    return code.text if written else None
+    return code.text if written else Without(reason)
 
 
 #: What the callable itself sees to.
@@ -444,7 +476,7 @@ _SEEN_TO = (read_expression("not active"), read_expression("not keywords"))
 
 def _binding_start(binding: Binding) -> Code:
     if "*more" in binding.parameters:
-        raise Unwritable
+        raise Unwritable("arguments as PyTorch took them formerly")
     code = Code(binding.names, loose="*args" in binding.parameters)
     code.add("not_intercepted")
     for _, word, _ in binding.words:
@@ -480,7 +512,7 @@ def _add_receiver(code: Code, receiver: Expr | None, following: str) -> None:
         return
     name = code.local(receiver)
     if name is None:
-        raise Unwritable
+        raise Unwritable("what no name is runs it")
     if receiver == Name("self"):
         code.add("is_tensor", name, to=following)
     else:
@@ -500,5 +532,5 @@ def _add_attempt(code: Code, attempt: Attempt, receiver: Expr | None) -> None:
             code.add("method", method, len(arguments))
             code.add("give")
         case _:
-            raise Unwritable
+            raise Unwritable("it returns what it was given")
     code.place(following)
