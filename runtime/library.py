@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
@@ -26,12 +27,12 @@ from .dispatch.legacy_type_dispatch import extend_types
 from .version import __version__
 
 if TYPE_CHECKING:
-    from .custom_operators.checks import opcheck as opcheck
     from .custom_operators.definition import CustomOpDef as CustomOpDef, custom_op as custom_op
     from .custom_operators.fake import get_ctx as get_ctx
     from .custom_operators.inference import infer_schema as infer_schema
     from .custom_operators.libraries import Library as Library, define as define, impl as impl
     from .custom_operators.operator import fallthrough_kernel as fallthrough_kernel
+    from .custom_operators.overloads import OpOverload, OpOverloadPacket
     from .custom_operators.registration import (
         get_kernel as get_kernel,
         impl_abstract as impl_abstract,
@@ -58,7 +59,6 @@ _LAZY = {
     "impl": "libraries",
     "impl_abstract": "registration",
     "infer_schema": "inference",
-    "opcheck": "checks",
     "register_autocast": "registration",
     "register_autograd": "registration",
     "register_fake": "registration",
@@ -82,7 +82,41 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({"LoadedLibrary", "load", "loaded", *_LAZY})
+    return sorted({"LoadedLibrary", "load", "loaded", "opcheck", *_LAZY})
+
+
+def opcheck(
+    op: OpOverload | OpOverloadPacket | CustomOpDef,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    test_utils: str | Sequence[str] = (
+        "test_schema",
+        "test_autograd_registration",
+        "test_faketensor",
+        "test_aot_dispatch_dynamic",
+    ),
+    raise_exception: bool = True,
+    atol: float | None = None,
+    rtol: float | None = None,
+) -> dict[str, Any]:
+    """Test what was registered for an operator, on arguments, which are not changed.
+
+    - ``test_schema``: it writes to what its schema says, and returns new memory where that says so;
+    - ``test_autograd_registration``: a derivative is registered where gradients flow through the operator;
+    - ``test_faketensor``: on tensors without data it returns tensors of the same shapes, strides and dtypes;
+    - ``test_aot_dispatch_static`` and ``_dynamic``: ``jit.trace`` records it as one operator, and what is
+      recorded gives the same results and gradients, within ``rtol`` and ``atol``. A graph is of one size
+      here, so that both are one test.
+
+    The result has for each test ``"SUCCESS"``, or what was raised. Raises OpCheckError where one fails,
+    unless ``raise_exception`` is False; ValueError for what is no operator, for unknown tests, and for one of
+    the tolerances without the other; RuntimeError for an operator with several overloads, of which none is
+    named.
+    """
+    checks: Any = import_module("tengen.custom_operators.checks")
+    found: dict[str, Any] = checks.check(op, args, kwargs or {}, test_utils, raise_exception, atol, rtol)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

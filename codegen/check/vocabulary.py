@@ -21,7 +21,7 @@ from .tables import Tables
 
 # Where the attributes of a Tensor, of its shape and of its dtype are written by hand.
 _ATTRIBUTE_FILES = (
-    "tensors/tensor.py", "core/tensor_base.py", "autograd/tensor_properties.py", "core/size.py",
+    "tensors/tensor.py", "core/tensor_base.py", "tensors/autograd_properties.py", "core/size.py",
     "core/scalar_type.py", "core/scalar_type_base.py", "core/device.py",
 )  # fmt: skip
 # What shapes, numbers and the metadata of tensors have, wherever they are written.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .accumulate_grad import AccumulateGrad
-    from .forward.forward_grad import ForwardGrad
+    from .forward_mode import ForwardGrad
     from .hooks import NodeExtra
     from .view import ViewList
     from .view_paths import ViewPath

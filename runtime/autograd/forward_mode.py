@@ -1,4 +1,4 @@
-"""Whether forward mode is on, and the newest tangent of a tensor.
+"""Whether forward mode is on, the tangents of a tensor by level, and the newest of them.
 
 The levels themselves are in ``tengen.autograd.forward``.
 """
@@ -32,6 +32,15 @@ class DualLevel(Layer):
     def tangent(self, tensor: Any) -> Any:
         """The tangent of a tensor at this level, or None."""
         raise NotImplementedError
+
+
+class ForwardGrad:
+    """The tangents of one tensor by level. None says that there is none, whatever the base has."""
+
+    __slots__ = ("__weakref__", "tangents")
+
+    def __init__(self) -> None:
+        self.tangents: dict[DualLevel, Any] = {}
 
 
 def levels() -> list[DualLevel]:

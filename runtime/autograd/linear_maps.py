@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from ..core.interception import Layer, active, layers
+from ..core.protocols import LinearMap as AnyLinearMap
 from .edge import Edge, gradient_edge
 from .grad_mode import grad_mode
 from .node import Node
@@ -101,14 +102,14 @@ class AddBackward0(Node):
     apply_graph = apply
 
 
-def apply_linear(map: LinearMap, tensor: Any) -> Any:
+def apply_linear(map: AnyLinearMap, tensor: Any) -> Any:
     """The map applied to a Tensor, recorded when recording is on."""
     if active:
         return _intercepted(layers(), map, tensor)
     return _apply(map, tensor)
 
 
-def _intercepted(below: tuple[Any, ...], map: LinearMap, tensor: Any) -> Any:
+def _intercepted(below: tuple[Any, ...], map: AnyLinearMap, tensor: Any) -> Any:
     """The map, run below the interceptors, the newest of which is the last."""
     if not below:
         return _apply(map, tensor)
@@ -118,7 +119,7 @@ def _intercepted(below: tuple[Any, ...], map: LinearMap, tensor: Any) -> Any:
     return layer.linear(map, tensor, lambda given: _intercepted(rest, map, given))
 
 
-def _apply(map: LinearMap, tensor: Any) -> Any:
+def _apply(map: AnyLinearMap, tensor: Any) -> Any:
     out = map.result_type().wrap(map(tensor._array))
     if tensor._requires_grad and grad_mode.enabled:
         node = map.node(map.adjoint(), gradient_edge(tensor), out._array.shape, out._type)

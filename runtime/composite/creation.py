@@ -123,8 +123,8 @@ def full_like(
     _check_same_layout(self, layout)
     kind = _type(self, dtype, device, layout, memory_format)
     if not kind.backend.is_strided:
-        filled: Tensor = kind.wrap(_like(self, kind, memory_format)).fill_(fill_value)
-        return _in_layout(filled, self, layout)
+        made: Tensor = kind.wrap(_like(self, kind, memory_format))
+        return _in_layout(made.fill_(fill_value), self, layout)
     array, library = _like(self, kind, memory_format), kind.backend.lib
     value = library.full((), filler(self.shape, fill_value, kind.scalar_type.array_dtype), kind.dtype)
     if not kind.backend.mutable:

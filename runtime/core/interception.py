@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from .thread_state import current_thread
 
 if TYPE_CHECKING:
-    from ..autograd.linear_maps import LinearMap
-    from ..autograd.node import Node
-    from ..dispatch.operator import Operator
-    from ..tensors.tensor import Tensor
+    from .protocols import LinearMap, Node, Operator
+    from .tensor_base import TensorBase
 
 
 class AliasKind(Enum):
@@ -63,7 +61,9 @@ class Layer:
         """Run the operator. ``arguments`` are complete and in the schema's order."""
         return proceed(*arguments)
 
-    def linear(self, map: LinearMap, tensor: Tensor, proceed: Callable[[Tensor], Tensor]) -> Tensor:
+    def linear(
+        self, map: LinearMap, tensor: TensorBase, proceed: Callable[[TensorBase], TensorBase]
+    ) -> TensorBase:
         """Run one of the runtime's own linear maps, which are no operators."""
         return proceed(tensor)
 

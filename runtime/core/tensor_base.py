@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
+    from .memory_format import layout as Layout
     from .storage import Storage
 
 
@@ -44,6 +45,18 @@ class TensorBase:
     _base: TensorBase | None
     #: None, or the AutogradMeta: grad, hooks, name, what made this view ...
     _meta: Any
+
+    if TYPE_CHECKING:  # what a Tensor has besides, as far as it is used below
+
+        @property
+        def is_nested(self) -> bool: ...
+
+        @property
+        def layout(self) -> Layout: ...
+
+        def item(self) -> Any: ...
+
+        def tolist(self) -> Any: ...
 
 
 #: What a tensor is made of, besides its class and its attributes.

@@ -11,7 +11,7 @@ from ..func.custom_function import VmapInfo, check_rule_result, wrap_batched
 from ..utils.pytree import tree_map
 
 if TYPE_CHECKING:
-    from ..dispatch.operator import Operator
+    from ..core.protocols import Operator
     from ..func.level import VmapLevel
 
 

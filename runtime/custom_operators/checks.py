@@ -1,4 +1,4 @@
-"""``opcheck``: whether an operator that a program defines does what was registered for it."""
+"""The tests of ``opcheck``: whether an operator that a program defines does what was registered for it."""
 
 from __future__ import annotations
 
@@ -25,35 +25,16 @@ class OpCheckError(Exception):
     __module__ = "tengen.library"
 
 
-def opcheck(
+def check(
     op: OpOverload | OpOverloadPacket | CustomOpDef,
     args: tuple[Any, ...],
-    kwargs: _Keywords | None = None,
-    *,
-    test_utils: str | Sequence[str] = (
-        "test_schema",
-        "test_autograd_registration",
-        "test_faketensor",
-        "test_aot_dispatch_dynamic",
-    ),
-    raise_exception: bool = True,
-    atol: float | None = None,
-    rtol: float | None = None,
+    kwargs: _Keywords,
+    test_utils: str | Sequence[str],
+    raise_exception: bool,
+    atol: float | None,
+    rtol: float | None,
 ) -> dict[str, Any]:
-    """Test what was registered for an operator, on arguments, which are not changed.
-
-    - ``test_schema``: it writes to what its schema says, and returns new memory where that says so;
-    - ``test_autograd_registration``: a derivative is registered where gradients flow through the operator;
-    - ``test_faketensor``: on tensors without data it returns tensors of the same shapes, strides and dtypes;
-    - ``test_aot_dispatch_static`` and ``_dynamic``: ``jit.trace`` records it as one operator, and what is
-      recorded gives the same results and gradients, within ``rtol`` and ``atol``. A graph is of one size
-      here, so that both are one test.
-
-    The result has for each test ``"SUCCESS"``, or what was raised. Raises OpCheckError where one fails,
-    unless ``raise_exception`` is False; ValueError for what is no operator, for unknown tests, and for one of
-    the tolerances without the other; RuntimeError for an operator with several overloads, of which none is
-    named.
-    """
+    """``tengen.library.opcheck``, which says what this does and raises."""
     if (rtol is None) is not (atol is None):
         raise ValueError("opcheck(op, ...): if you specify one of rtol/atol, you must specify both")
     overload = _overload(op)
@@ -67,7 +48,7 @@ def opcheck(
         )
     results: dict[str, Any] = {}
     for name in chosen:
-        case = _Case(overload, args, kwargs or {}, rtol, atol)
+        case = _Case(overload, args, kwargs, rtol, atol)
         try:
             _TESTS[name](case)
             results[name] = "SUCCESS"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import index
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -19,13 +19,8 @@ from ..core.function_dispatch import Overridden, overrides, plain
 from ..core.memory_format import layout, memory_format
 from ..core.scalar_type import dtype
 from ..core.sym_int import SymInt
-from ..core.tensor_base import declare_tensor
+from ..core.tensor_base import TensorBase
 from .binding_support import MISSING
-
-if TYPE_CHECKING:
-    from ..tensors.tensor import Tensor
-else:
-    declare_tensor(globals())
 
 Number = bool | int | float | complex
 
@@ -64,7 +59,7 @@ class Mismatch(Exception):
 def _tensor(value: Any) -> Any:
     if value.__class__ in plain:
         return value
-    if isinstance(value, Tensor):
+    if isinstance(value, TensorBase):
         return _unless_overriding(value)
     raise Mismatch
 
@@ -77,13 +72,13 @@ def _unless_overriding(value: Any) -> Any:
 
 
 def _tensor_or_number(value: Any) -> Any:
-    return _tensor(value) if isinstance(value, Tensor) else _scalar(value)
+    return _tensor(value) if isinstance(value, TensorBase) else _scalar(value)
 
 
 def _scalar(value: Any) -> Any:
     if value.__class__ in (int, float, bool, complex):
         return value
-    if isinstance(value, Tensor):
+    if isinstance(value, TensorBase):
         _tensor(value)
         if value._array.ndim or value._requires_grad:
             raise Mismatch
@@ -108,7 +103,7 @@ def _python_number(value: Any) -> Any:
 def _int(value: Any) -> Any:
     if value.__class__ is int:
         return value
-    if isinstance(value, (bool, float)) or (isinstance(value, Tensor) and value._array.ndim):
+    if isinstance(value, (bool, float)) or (isinstance(value, TensorBase) and value._array.ndim):
         raise Mismatch
     try:
         return index(value)
@@ -215,7 +210,7 @@ def _list(element: Callable[[Any], Any], size: int | None) -> Callable[[Any], An
             if size is not None and size > 1 and len(value) == 1:
                 return (element(value[0]),) * size
             return (element(value[0]), *map(rest, value[1:])) if value else ()
-        if isinstance(value, Tensor) and element in _INTS and value._array.ndim == 1:
+        if isinstance(value, TensorBase) and element in _INTS and value._array.ndim == 1:
             return tuple(map(element, value.tolist()))
         if size is not None and not isinstance(value, str):
             return (element(value),) * size

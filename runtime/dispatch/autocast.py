@@ -20,7 +20,7 @@ from ..core.thread_state import propagated
 from .operator import table
 
 if TYPE_CHECKING:
-    from .operator import Operator
+    from ..core.protocols import Operator
 
 #: The kinds of devices for which autocast may be asked, and their dtypes if none is set.
 DEFAULTS = {

@@ -6,14 +6,14 @@ A mode or an argument may take a call over before (``tengen.overrides``).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..core.error_notes import note_operator
 from ..core.function_dispatch import NO_ARGUMENTS, UNHANDLED, Overridden, at_level, dispatch_bound, state
 from ..core.interception import active
-from ..core.tensor_base import declare_tensor
+from ..core.tensor_base import TensorBase
 from ..core.user_stack import warn_once
 from .arguments import (
     UNDECIDED,
@@ -26,11 +26,6 @@ from .arguments import (
 )
 from .binding_support import MISSING
 from .operator import Operator, operator, overload_names, overloads, table
-
-if TYPE_CHECKING:
-    from ..tensors.tensor import Tensor
-else:
-    declare_tensor(globals())
 
 
 def call(
@@ -129,7 +124,7 @@ def _without_options(function: str, keywords: dict[str, Any]) -> dict[str, Any]:
             wanted = parameter.convert(keywords.get(name))
         except Mismatch:
             return keywords  # the overloads say what is wrong with it
-        if wanted is not None and isinstance(out, Tensor) and getattr(out, name) != wanted:
+        if wanted is not None and isinstance(out, TensorBase) and getattr(out, name) != wanted:
             raise RuntimeError(
                 f"{function}: {name} {wanted} does not match {name} of out parameter ({getattr(out, name)})"
             )
@@ -211,7 +206,7 @@ def chosen_overload(
                 bound = bind_arguments(chosen.parameters, arguments, named, numbers=True)
             except Rejected:
                 continue
-            if chosen.numbers == "alone" or any([isinstance(bound[i], Tensor) for i in chosen.tensors]):
+            if chosen.numbers == "alone" or any([isinstance(bound[i], TensorBase) for i in chosen.tensors]):
                 return chosen, bound
     return None
 

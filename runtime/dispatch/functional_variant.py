@@ -7,8 +7,9 @@ from typing import Any
 
 from tengen.generated.operators import OPERATORS, OVERLOADS
 
+from ..core.protocols import Operator
 from .arguments import Rejected, bind_arguments
-from .operator import Operator, operator as find_operator
+from .operator import operator as find_operator
 
 
 def _takes_the_same(functional: Operator, operator: Operator) -> bool:

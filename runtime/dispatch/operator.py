@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..autograd.edge import gradient_edge
 from ..autograd.grad_mode import grad_mode
@@ -23,7 +23,7 @@ from ..core.library_tables import add_row, remove_row
 from ..core.numbers import NUMBERS
 from ..core.promotion import common_dtype
 from ..core.scalar_type import default_complex, dtype, get_default_dtype, int64
-from ..core.tensor_base import declare_tensor
+from ..core.tensor_base import TensorBase
 from ..native.creation import as_number
 from .arguments import (
     Parameter,
@@ -31,11 +31,6 @@ from .arguments import (
 )
 from .legacy_type_dispatch import get_type, type_of
 from .type import Type
-
-if TYPE_CHECKING:
-    from ..tensors.tensor import Tensor
-else:
-    declare_tensor(globals())
 
 
 class Operator:
@@ -201,8 +196,8 @@ class Operator:
 
     # -- types -------------------------------------------------------------------------
 
-    def _tensors(self, arguments: tuple[Any, ...]) -> list[Tensor]:
-        found: list[Tensor] = []
+    def _tensors(self, arguments: tuple[Any, ...]) -> list[TensorBase]:
+        found: list[TensorBase] = []
         for i in self.tensors:
             value = arguments[i]
             if value.__class__ in NUMBERS:
@@ -213,7 +208,7 @@ class Operator:
                 found.append(value)
         return found
 
-    def _common_type(self, tensors: Sequence[Tensor], arguments: Sequence[Any]) -> Type:
+    def _common_type(self, tensors: Sequence[TensorBase], arguments: Sequence[Any]) -> Type:
         """The Type of the first tensor, or that of the layout which decides; all must live on its device."""
         if not tensors:
             return type_of(get_default_dtype(), as_device(None))
@@ -228,7 +223,9 @@ class Operator:
             self._check_layouts(kind, tensors, arguments)
         return kind
 
-    def _joint(self, kind: Type, other: Type, tensors: Sequence[Tensor], arguments: Sequence[Any]) -> Type:
+    def _joint(
+        self, kind: Type, other: Type, tensors: Sequence[TensorBase], arguments: Sequence[Any]
+    ) -> Type:
         """The Type of a call with tensors of two backends, which are of two layouts on one device.
 
         NotImplementedError for layouts that the operator does not take together.
@@ -243,7 +240,7 @@ class Operator:
         self._check_layouts(kind, tensors, arguments)
         return kind
 
-    def _check_layouts(self, kind: Type, tensors: Sequence[Tensor], arguments: Sequence[Any]) -> None:
+    def _check_layouts(self, kind: Type, tensors: Sequence[TensorBase], arguments: Sequence[Any]) -> None:
         """NotImplementedError for layouts that the operator does not take together."""
         places = [i for i in self.tensors if arguments[i] is not None]
         backends = {i: _backends_of(arguments[i]) for i in places}
@@ -263,7 +260,7 @@ class Operator:
                 f"{kind.backend.name} takes {taken} as {', or as '.join(sets)} alone"
             )
 
-    def _devices_differ(self, tensors: Sequence[Tensor]) -> RuntimeError:
+    def _devices_differ(self, tensors: Sequence[TensorBase]) -> RuntimeError:
         found = ", ".join(dict.fromkeys(str(t._type.backend.device) for t in tensors))
         return RuntimeError(
             f"{public_name(self.function)}: Expected all tensors to be on the same device, "
@@ -271,7 +268,7 @@ class Operator:
         )
 
     def _check_same_dtype(self, arguments: tuple[Any, ...]) -> None:
-        first: Tensor | None = None
+        first: TensorBase | None = None
         name = ""
         for i in self.same_dtype:
             value = arguments[i]
@@ -286,7 +283,7 @@ class Operator:
                         f"to have the same dtype, but got: {first._type.scalar_type} != {t._type.scalar_type}"
                     )
 
-    def _promote(self, arguments: tuple[Any, ...], tensors: list[Tensor]) -> tuple[tuple[Any, ...], Type]:
+    def _promote(self, arguments: tuple[Any, ...], tensors: list[TensorBase]) -> tuple[tuple[Any, ...], Type]:
         """The arguments cast to their common Type, and that Type."""
         taking_part: list[Any] = []
         for i in self.promoted:
@@ -302,7 +299,7 @@ class Operator:
             value = cast[i]
             if value.__class__ in (list, tuple):
                 cast[i] = [cast_alias(t, kind) for t in value]
-            elif isinstance(value, Tensor):
+            elif isinstance(value, TensorBase):
                 cast[i] = cast_alias(value, kind)
             elif value is not None:
                 number = self._number(value, common)
@@ -325,7 +322,7 @@ class Operator:
         if refused and (places is None or len(refused) == len(found)):
             raise RuntimeError(f"{public_name(self.function)}: {self.refuse[refused[0]]}")
 
-    def _common_type_ignoring_scalars(self, tensors: list[Tensor], arguments: Sequence[Any]) -> Type:
+    def _common_type_ignoring_scalars(self, tensors: list[TensorBase], arguments: Sequence[Any]) -> Type:
         """As _common_type, but a 0-d CPU-like tensor may join tensors of another device."""
         sized = [t for t in tensors if t._array.ndim] or tensors
         return self._common_type(sized, arguments)
@@ -334,18 +331,20 @@ class Operator:
 def _backends_of(value: Any) -> set[Any]:
     """The backends of a tensor, or of those in a list."""
     tensors = value if value.__class__ in (list, tuple) else (value,)
-    return {t._type.backend for t in tensors if isinstance(t, Tensor)}
+    return {t._type.backend for t in tensors if isinstance(t, TensorBase)}
 
 
 def _layouts_of(value: Any) -> str:
     tensors = value if value.__class__ in (list, tuple) else (value,)
-    found = [f"nested {t.layout}" if t.is_nested else str(t.layout) for t in tensors if isinstance(t, Tensor)]
+    found = [
+        f"nested {t.layout}" if t.is_nested else str(t.layout) for t in tensors if isinstance(t, TensorBase)
+    ]
     return " and ".join(dict.fromkeys(found)) or "number"
 
 
 def _category(operand: Any) -> str | None:
     """The category of a tensor's or number's dtype; None for anything else."""
-    if isinstance(operand, Tensor):
+    if isinstance(operand, TensorBase):
         found: str = operand._type.scalar_type.category
         return found
     return dtype.of_python(operand.__class__).category if operand.__class__ in NUMBERS else None
@@ -357,7 +356,7 @@ def _written_by_schema(schema: str, names: tuple[str, ...]) -> tuple[int, ...]:
     return tuple([names.index(name) for name in re.findall(r"\(\w+!\)\S* (\w+)", arguments) if name in names])
 
 
-def cast_alias(tensor: Tensor, kind: Type) -> Tensor:
+def cast_alias(tensor: TensorBase, kind: Type) -> TensorBase:
     """``tensor`` in the Type ``kind``, with the same gradient edge.
 
     Not an operator: the history sees the tensor itself, and the gradient is cast back to its
@@ -372,7 +371,7 @@ def cast_alias(tensor: Tensor, kind: Type) -> Tensor:
     array = tensor._array
     if source is not kind.backend:
         array = kind.backend.lib.from_numpy(source.lib.to_numpy(array))
-    out = kind.wrap(kind.backend.lib.cast(array, kind.dtype))
+    out: TensorBase = kind.wrap(kind.backend.lib.cast(array, kind.dtype))
     if tensor._requires_grad and kind.recording:
         out._edge = gradient_edge(tensor)
         out._requires_grad = True

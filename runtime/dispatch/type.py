@@ -8,23 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
 from ..core.memory_format import strided
 from ..core.numbers import FITTING, Numbers
 from ..core.scalar_type import bool_, dtype, from_array_dtype, int64
-from ..core.tensor_base import declare_tensor
+from ..core.tensor_base import TensorBase, declare_tensor
 from ..native.dtypes import FLOAT32
 from ..native.reduced import converted, upcast
 from .legacy_type_dispatch import Backend, get_type, type_of
 
 if TYPE_CHECKING:
-    from ..tensors.tensor import Tensor
+    Tensor = TensorBase
 else:
     declare_tensor(globals())
 
+#: The class Tensor, as whoever calls ``wrap`` knows: it stands above.
+_Tensor = TypeVar("_Tensor", bound=TensorBase)
 _new = object.__new__
 
 Load = Callable[[Any], Any]
@@ -87,16 +89,16 @@ class Type:
     def __repr__(self) -> str:
         return f"<tengen Type {self.name}>"
 
-    def wrap(self, array: Any) -> Tensor:
+    def wrap(self, array: Any) -> _Tensor:  # type: ignore[type-var]
         """A new tensor of this Type over ``array``, which must have its dtype; no history."""
-        out = _new(Tensor)
+        out: Any = _new(Tensor)
         out._array = array
         out._type = self
         out._requires_grad = False
         out._edge = out._storage = out._base = out._meta = None
-        return out
+        return out  # type: ignore[no-any-return]
 
-    def number(self, value: Any) -> Tensor:
+    def number(self, value: Any) -> TensorBase:
         """A Python number of a ``weak`` class as a 0-d tensor of this Type."""
         return self.wrap(self.backend.lib.full((), value, self.dtype))
 

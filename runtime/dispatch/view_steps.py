@@ -17,6 +17,7 @@ from ..autograd.writes import share_view
 from ..core.device import as_device
 from ..core.interception import active, layers_hidden
 from ..core.scalar_type import int64
+from ..core.tensor_base import TensorBase
 from ..native.layout import may_overlap
 from .legacy_type_dispatch import dataless_device, type_of
 from .operator import by_method
@@ -100,7 +101,7 @@ class ViewStep:
     def _places(self, number: int) -> Any:
         """Which elements of the source, in order, the view shows: an array of NumPy's."""
         host = type_of(int64, as_device(None), False)
-        numbers = host.wrap(np.arange(int(np.prod(self.shape))).reshape(self.shape))
+        numbers: TensorBase = host.wrap(np.arange(int(np.prod(self.shape))).reshape(self.shape))
         found = getattr(host, self.method)(numbers, *self.rest)
         return (found[number] if found.__class__ is tuple else found)._array
 

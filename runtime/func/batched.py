@@ -7,7 +7,7 @@ of the shape that the function sees. The VmapLevel that made it, a layer, runs o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 from ..autograd.grad_mode import inside_transform
 from ..core.function_dispatch import disabled_impl
@@ -15,9 +15,6 @@ from ..core.memory_format import contiguous_format
 from ..native.meta.array import MetaArray
 from ..tensors.held_slots import held_slot, read_slot
 from ..tensors.tensor import Tensor
-
-if TYPE_CHECKING:
-    from .level import VmapLevel
 
 _new = object.__new__
 
@@ -42,6 +39,16 @@ _DATA = "accessing `data` under vmap transform is not allowed"
 _NO_DATA = "Cannot access data pointer of Tensor that doesn't have storage"
 
 
+class BatchLevel(Protocol):
+    """What a BatchedTensor knows of its VmapLevel."""
+
+    entered: bool
+    level: int
+    size: int
+
+    def differentiated_inside(self) -> bool: ...
+
+
 class BatchedTensor(Tensor):
     """A tensor of one vmap level. What it has of autograd is its value's."""
 
@@ -49,7 +56,7 @@ class BatchedTensor(Tensor):
 
     _value: Any
     _bdim: int
-    _layer: VmapLevel
+    _layer: BatchLevel
     _wraps = True
     __tengen_function__ = disabled_impl  # layers see to it, not function overrides
 
@@ -173,7 +180,7 @@ class BatchedTensor(Tensor):
         return object.__format__(self, spec)
 
 
-def wrap(value: Any, bdim: int, layer: VmapLevel) -> BatchedTensor:
+def wrap(value: Any, bdim: int, layer: BatchLevel) -> BatchedTensor:
     """``value`` with its dimension ``bdim`` hidden, as a tensor of the level ``layer``."""
     out = _new(BatchedTensor)
     out._value, out._bdim, out._layer = value, bdim, layer
@@ -202,12 +209,12 @@ def move_batch_dim_to_front(tensor: Any) -> Any:
     return value if tensor._bdim == 0 else value.movedim(tensor._bdim, 0)
 
 
-def is_batched_at(value: Any, layer: VmapLevel) -> bool:
+def is_batched_at(value: Any, layer: BatchLevel) -> bool:
     """Whether ``value`` is a BatchedTensor of this level."""
     return value.__class__ is BatchedTensor and value._layer is layer
 
 
-def ensure_batch_dim(value: Any, layer: VmapLevel) -> Any:
+def ensure_batch_dim(value: Any, layer: BatchLevel) -> Any:
     """The physical tensor, with the batch dimension first. What is not batched is expanded, as a view."""
     if is_batched_at(value, layer):
         return move_batch_dim_to_front(value)

@@ -17,7 +17,7 @@ from ..native.meta.array import MetaArray
 from ..native.meta.backend import device_name
 
 if TYPE_CHECKING:
-    from ..dispatch.operator import Operator
+    from ..core.protocols import Operator
     from .level import VmapLevel
 
 #: Calls that are no error: an operator, and its arguments, with the ranks of tensors in their place.

@@ -15,7 +15,7 @@ from .batching_rules import Rule
 from .batching_writes import unbatched_target_error
 
 if TYPE_CHECKING:
-    from ..dispatch.operator import Operator
+    from ..core.protocols import Operator
     from .level import VmapLevel
 
 

@@ -19,7 +19,7 @@ from .batched import ensure_batch_dim, is_batched_at, move_batch_dim_to_front, s
 from .batching_checks import check_logical_rank, raise_slice_error
 
 if TYPE_CHECKING:
-    from ..dispatch.operator import Operator
+    from ..core.protocols import Operator
     from .level import VmapLevel
 
 

@@ -15,7 +15,7 @@ from .batched import is_batched_at, move_batch_dim_to_front
 from .batching_rules import Rule, rule_of
 
 if TYPE_CHECKING:
-    from ..dispatch.operator import Operator
+    from ..core.protocols import Operator
     from .level import VmapLevel
 
 

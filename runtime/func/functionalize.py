@@ -19,9 +19,10 @@ from ..autograd.variable_type_utils import check_inplace, check_writable
 from ..autograd.view import adopt_view
 from ..core.interception import AliasKind, Layer
 from ..core.operands import map_tensors, tensors_in
+from ..core.protocols import Operator
 from ..core.storage import storage_of
 from ..dispatch.functional_variant import functional_variant
-from ..dispatch.operator import Operator, operator as find_operator
+from ..dispatch.operator import operator as find_operator
 from ..native.layout import extent
 from ..tensors.tensor import Tensor
 from ..utils.pytree import tree_flatten, tree_unflatten

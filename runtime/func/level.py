@@ -17,9 +17,8 @@ from .batched import BatchedTensor, is_batched_at, move_batch_dim_to_front, wrap
 from .batching_rules import Rule, rule_of
 
 if TYPE_CHECKING:
-    from ..autograd.linear_maps import LinearMap
-    from ..dispatch.operator import Operator
-    from ..tensors.tensor import Tensor
+    from ..core.protocols import LinearMap, Operator
+    from ..core.tensor_base import TensorBase
 
 
 class VmapLevel(Layer):
@@ -76,7 +75,9 @@ class VmapLevel(Layer):
             return proceed(*arguments)
         return rule.run(self, operator, arguments)
 
-    def linear(self, map: LinearMap, tensor: Tensor, proceed: Callable[[Tensor], Tensor]) -> Tensor:
+    def linear(
+        self, map: LinearMap, tensor: TensorBase, proceed: Callable[[TensorBase], TensorBase]
+    ) -> TensorBase:
         if not is_batched_at(tensor, self):
             return proceed(tensor)
         return wrap(apply_linear(map.batched(self.size), move_batch_dim_to_front(tensor)), 0, self)

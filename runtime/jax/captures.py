@@ -9,8 +9,8 @@ from ..array_libraries.jax import is_traced
 from ..autograd.writes import kept
 from ..core.interception import Layer
 from ..core.operands import tensors_in
+from ..core.protocols import Operator
 from ..core.user_stack import program_call
-from ..dispatch.operator import Operator
 
 
 class Captures(Layer):

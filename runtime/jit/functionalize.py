@@ -13,9 +13,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..autograd.grad_mode import no_grad
+from ..core.protocols import Operator
 from ..core.user_stack import program_stacklevel
 from ..dispatch.functional_variant import functional_variant
-from ..dispatch.operator import Operator, operator as find_operator
+from ..dispatch.operator import operator as find_operator
 from ..tensors.tensor import Tensor
 from .graph import Graph, Node, Value, replaced, values_in, walk, writes
 from .tracer import Tracer, TracerWarning

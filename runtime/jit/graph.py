@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
 
+from ..core.protocols import Operator
 from ..core.scalar_type import dtype as DType
-from ..dispatch.operator import Operator
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from ..autograd.linear_maps import BroadcastTo, Cast, Copy, Erase, Gather, Identity, LinearMap, Scatter, SumTo
+from ..autograd.linear_maps import BroadcastTo, Cast, Copy, Erase, Gather, Identity, Scatter, SumTo
 from ..autograd.view_geometry import TensorGeometry, ViewGeometry
 from ..core.interception import AliasKind, Layer, layers
 from ..core.operands import tensors_in
+from ..core.protocols import LinearMap, Operator
 from ..core.storage import storage_of
+from ..core.tensor_base import TensorBase
 from ..core.user_stack import program_frames, program_stacklevel
-from ..dispatch.operator import Operator, operator
+from ..dispatch.operator import operator
 from ..random import Generator, default_generator
 from ..tensors.tensor import Tensor
 from .graph import Constant, Graph, Node, Source, Value, walk, writes
@@ -212,7 +214,9 @@ class Tracer(Layer):
 
     # -- what is no operator
 
-    def linear(self, map: LinearMap, tensor: Tensor, proceed: Callable[[Tensor], Tensor]) -> Tensor:
+    def linear(
+        self, map: LinearMap, tensor: TensorBase, proceed: Callable[[TensorBase], TensorBase]
+    ) -> TensorBase:
         """Run one of the runtime's linear maps as operators, which are recorded."""
         if self.frames[-1].muted:
             return proceed(tensor)

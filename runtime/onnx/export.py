@@ -15,8 +15,9 @@ from onnx import helper
 from tengen.generated.functions import empty
 
 from ..core.promotion import common_dtype
+from ..core.protocols import Operator
 from ..core.scalar_type import dtype as DType
-from ..dispatch.operator import Operator, wrapped_number
+from ..dispatch.operator import wrapped_number
 from ..jit.functionalize import functionalized
 from ..jit.graph import Graph, Node, Value, values_in
 from ..jit.trace import TracedFunction, record

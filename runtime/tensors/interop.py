@@ -87,7 +87,7 @@ def to_capsule(
     if tensor._requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     if tensor._type.backend.lib.dlpack_device is None:
-        nested = tensor.is_nested  # type: ignore[attr-defined]
+        nested = tensor.is_nested
         where = "a nested tensor" if nested else f"tensors on {tensor._type.backend.device.type}"
         raise BufferError(f"Cannot pack {where}")
     if tensor._type.backend.lib.dlpack_device[0] != CPU_DEVICE[0]:

@@ -54,7 +54,7 @@ def rebuild_tensor(
 ) -> Tensor:
     """A leaf that is this window of the storage."""
     kind = type_of(scalar_type, storage.device)
-    made = kind.wrap(kind.backend.lib.as_strided(storage.typed(kind.dtype), size, strides, offset))
+    made: Tensor = kind.wrap(kind.backend.lib.as_strided(storage.typed(kind.dtype), size, strides, offset))
     made._storage = storage.shared()
     return made.requires_grad_() if requires_grad else made
 
@@ -81,7 +81,7 @@ def rebuild_stored(
 ) -> Tensor:
     """A leaf of a layout that is not strided, of what it stores."""
     kind = type_of(parts[-1].dtype, where, None, layout)
-    made = kind.wrap(kind.backend.lib.of_parts(*[part._array for part in parts], *facts))
+    made: Tensor = kind.wrap(kind.backend.lib.of_parts(*[part._array for part in parts], *facts))
     return made.requires_grad_() if requires_grad else made
 
 

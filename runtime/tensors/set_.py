@@ -93,7 +93,7 @@ def _check_strided(tensor: Any, source: Any) -> None:
     """NotImplementedError where a tensor is of a layout that is no window of a memory."""
     for name, given in (("self", tensor), ("source", source)):
         if isinstance(given, TensorBase) and not given._type.backend.is_strided:
-            what = "nested" if given.is_nested else given.layout  # type: ignore[attr-defined]
+            what = "nested" if given.is_nested else given.layout
             raise NotImplementedError(f"set_: expected {name} to be a strided tensor, but it is {what}")
 
 

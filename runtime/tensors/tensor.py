@@ -15,7 +15,6 @@ from typing import Any, Self, TypeVar
 
 from tengen.generated.tensor_methods import TensorMethods
 
-from ..autograd.tensor_properties import AutogradProperties
 from ..autograd.view import adopt_view
 from ..autograd.writes import share
 from ..core.device import device as Device
@@ -26,6 +25,7 @@ from ..core.tensor_base import define_tensor
 from ..core.user_stack import program_stacklevel
 from ..dispatch.binding_support import MISSING
 from ..dispatch.operator import operator
+from .autograd_properties import AutogradProperties
 from .casts import TensorCasts
 from .conversion import TensorConversion
 from .description import TensorDescription

@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self, TypeVar
 
 from ..core.interception import Layer
+from ..core.protocols import Operator
 from ..core.user_stack import program_stacklevel
 from ..custom_operators.declared import aten
 from ..custom_operators.overloads import Packet
-from ..dispatch.operator import Operator, operator
+from ..dispatch.operator import operator
 from ..library import loaded
 from ..tensors.tensor import Tensor
 from .module_tracker import GLOBAL, ModuleTracker

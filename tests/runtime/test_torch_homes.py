@@ -48,7 +48,6 @@ LATE = {
     "get_device_module",
     "is_vulkan_available",
     "library.fallthrough_kernel",
-    "library.opcheck",
     "nn.factory_kwargs",
     "nn.functional.grouped_mm",
     "onnx.register_custom_op_symbolic",

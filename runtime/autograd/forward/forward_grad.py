@@ -1,4 +1,4 @@
-"""ForwardGrad, the tangents of a tensor by level, and ForwardLevel, which computes them.
+"""ForwardLevel, which computes the tangents of tensors, and what they are.
 
 A tensor with a tangent is a dual number. A ``ForwardLevel`` is a layer (``tengen.core.interception``): an
 operator on duals of that level is run as it is, and then once more as its forward formula, which gives
@@ -29,7 +29,7 @@ from ...core.interception import AliasKind
 from ...core.tensor_base import TensorBase
 from ..autograd_meta import meta_of
 from ..edge import gradient_edge
-from ..forward_mode import DualLevel, forward_mode, levels as dual_levels
+from ..forward_mode import DualLevel, ForwardGrad, forward_mode, levels as dual_levels
 from ..grad_mode import grad_mode
 from ..linear_maps import AliasBackward0, Identity, apply_linear
 from ..saved_variable import alias
@@ -37,19 +37,9 @@ from ..view import as_view, differentiable
 from ..writes import share
 
 if TYPE_CHECKING:
-    from ...dispatch.operator import Operator
-    from ..linear_maps import LinearMap
+    from ...core.protocols import LinearMap, Operator
 
 _UNKNOWN: Any = object()
-
-
-class ForwardGrad:
-    """The tangents of one tensor by level. None says that there is none, whatever the base has."""
-
-    __slots__ = ("__weakref__", "tangents")
-
-    def __init__(self) -> None:
-        self.tangents: dict[ForwardLevel, Any] = {}
 
 
 def levels() -> list[ForwardLevel]:

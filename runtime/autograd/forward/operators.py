@@ -10,8 +10,9 @@ from tengen.generated.jvps import JVPS
 
 from ...core.error_notes import public_name
 from ...core.operands import tensors_in
+from ...core.protocols import Operator
 from ...core.tensor_base import TensorBase
-from ...dispatch.operator import Operator, operator as operator_named
+from ...dispatch.operator import operator as operator_named
 from ..grad_mode import grad_mode
 from ..hooks import extra_of
 from ..linear_maps import BroadcastTo, Cast, Copy, LinearBackward, apply_linear

@@ -14,10 +14,11 @@ from types import CodeType
 from typing import Any
 
 from ...core.interception import Layer
+from ...core.protocols import Node
 from ...core.tensor_base import TensorBase
 from ...core.thread_state import current_thread, propagated
 from ...core.user_stack import program_frames
-from ..node import LEAF_SEQUENCE_NR, GraphRoot, Node, next_sequence_nr
+from ..node import LEAF_SEQUENCE_NR, GraphRoot, next_sequence_nr
 from .memory import MemoryLog, Owners
 
 #: What an event is of, as PyTorch numbers it (RecordScope).

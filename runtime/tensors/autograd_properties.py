@@ -7,23 +7,23 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
+from ..autograd.autograd_meta import AutogradMeta, meta_of
+from ..autograd.edge import Edge
+from ..autograd.grad_dtype import check_grad_dtype, grad_dtype_of, set_grad_dtype
+from ..autograd.grad_mode import grad_mode, inside_transform
+from ..autograd.hooks import NodeExtra, RemovableHandle, add_hook, add_to, extra_of
+from ..autograd.run_backward import backward
+from ..autograd.view import StaleView, differentiable, follow_base
+from ..autograd.writes import share
 from ..core.interception import AliasKind, active, notify_alias
 from ..core.scalar_type import dtype
 from ..core.storage import Storage, storage_of
 from ..core.tensor_base import TensorBase
 from ..core.user_stack import program_stacklevel
-from .autograd_meta import AutogradMeta, meta_of
-from .edge import Edge
-from .grad_dtype import check_grad_dtype, grad_dtype_of, set_grad_dtype
-from .grad_mode import grad_mode, inside_transform
-from .hooks import NodeExtra, RemovableHandle, add_hook, add_to, extra_of
-from .run_backward import backward
-from .view import StaleView, differentiable, follow_base
-from .writes import share
 
 if TYPE_CHECKING:
-    from ..tensors.tensor import Tensor
-    from .node import Node
+    from ..autograd.node import Node
+    from .tensor import Tensor
 
 _NON_LEAF_GRAD = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't "
