@@ -11,6 +11,7 @@ import keyword
 import re
 
 from ..model.annotations import parameter_name
+from ..model.runtime_names import ALL, BINDINGS, FUNCTIONS, called
 from ..model.schema import Schema
 
 #: Python's own, as far as generated code calls it.
@@ -19,31 +20,13 @@ _BUILTIN = frozenset({
     "object", "str", "super", "tuple",
 })  # fmt: skip
 #: What modules of generated code import, or define.
-_GLOBAL = frozenset({
-    "Any", "F", "FREED", "GeneratedNode", "Generator", "INTEGRAL", "LARGE", "LazyModule", "LibraryFunction",
-    "MISSING", "MemoryFormat", "NUMBERS", "Number", "Promoted", "SPECIAL", "SavesResults", "ScalarType",
-    "Sequence", "Size", "Tensor", "TensorBase", "TensorMethods", "Type", "active", "any_requires_grad",
-    "rounded", "wide", "widened", "widened_call", "widened_to_sum",
-    "as_given", "as_view", "bind", "call", "call_", "call_comparison", "call_operator", "call_operator_",
-    "channels_last",
-    "check_overlap", "column_major", "contiguous", "differentiable", "explain", "factory_type", "grad_mode",
-    "gradient_edge", "gradient_edges", "graph_is_kept", "held", "in_shape_of", "ints", "is_callers_only",
-    "keeps", "lacks", "like", "make", "make_", "many_ints", "materialize", "materialize_array", "modified",
-    "next_sequence_nr",
-    "no_gradients", "not_differentiable", "not_implemented", "one_type", "onnx", "operator", "or_given",
-    "plain", "prod",
-    "record_composite", "record_node", "record_not_implemented", "return_types", "rules", "run_factory",
-    "run_in_mode", "run_inplace", "run_kernel", "run_kernels", "run_not_implemented", "run_out", "run_view",
-    "run_shared", "run_shared_list", "run_views", "spread",
-    "storage_of", "store", "strided_as", "unpack_array", "unpack_arrays",
-    "unpack_result", "unpack_result_array", "unpack_tensor", "unpack_tensors", "untracked_view", "versions",
-    "worded",
-    "writes_freely", "written", "xp", "zero_tangent",
-})  # fmt: skip
+_GLOBAL = called(*ALL) | {
+    "Any", "F", "Generator", "Number", "Sequence", "TensorMethods", "prod", "return_types", "rules", "xp",
+}  # fmt: skip
 #: What is a variable, or a parameter, of generated functions.
 _LOCAL = frozenset({
     "T", "args", "edges", "error", "given", "i", "keywords", "more", "node", "o", "out", "outs",
-    "requires_grad", "spare", "storage", "storage_", "t",
+    "requires_grad", "spare", "storage", "storage_", "t", "wide",
 })  # fmt: skip
 #: What derivative formulas are given.
 _FORMULA = frozenset({"grad", "grad_input_mask", "grads", "original_self", "result", "retain_variables"})
@@ -115,8 +98,6 @@ def function_problem(name: str) -> str:
 
 
 #: What the module of functions, in which an operator's name is one of it, calls by its name.
-_OF_BINDINGS = frozenset({
-    "Any", "INTEGRAL", "MISSING", "NUMBERS", "ScalarType", "Tensor", "active", "as_given", "bool", "call",
-    "factory_type", "float", "frozenset", "globals", "held", "int", "ints", "len", "make", "many_ints",
-    "one_type", "or_given", "plain", "return_types", "tuple", "worded",
-})  # fmt: skip
+_OF_BINDINGS = called(BINDINGS, FUNCTIONS) | {
+    "Any", "bool", "float", "frozenset", "globals", "int", "len", "return_types", "tuple",
+}  # fmt: skip

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from ..derive.derived import derive
+from ..model import runtime_names
 from ..model.groups import Group, exported_name, groups
 from ..model.methods import AbsentMethod, Method, type_class
 from ..model.names import NUMPY_NAMES, TENSOR_OPTIONS
 from ..model.operators import Backend, Declarations
 from ..model.source import OutputFile
 from ..read.functions import FunctionIndex
+from ..read.homes import Homes
 from ..read.libraries import Library, index
 from ..specialise.batching import BatchingWriter
 from ..specialise.binding import Binding
@@ -41,7 +43,7 @@ from .modules import module_files
 from .page import HEADER, TemplateRenderer, import_lines, lazy_modules
 from .scope import TENGEN, VARIABLE_TYPE, Scope, function_names
 from .stubs import StubWriter
-from .type_files import ACCELERATE, ACCELERATE_CLASSES, BackendFiles, accelerated_classes
+from .type_files import BackendFiles, accelerated_classes
 from .write import sealed
 
 #: The module of the functions that are no names of ``tengen`` itself.
@@ -56,6 +58,7 @@ class Renderer:
     ) -> None:
         self.declared = declared
         self.derived = derive(declared)
+        self.homes = Homes(runtime)
         self.native = index(runtime, "native", library)
         self.variadic = FunctionIndex(runtime, "functional.py")
         self.templates = TemplateRenderer(templates)
@@ -208,14 +211,9 @@ class Renderer:
         made = self.programs.note("nodes", releasing)
         imports = [
             *self.scope.function_imports,
-            "from tengen.autograd.node import GeneratedNode, SavesResults",
-            "from tengen.autograd.saved_variable import FREED, unpack_result, unpack_tensor",
-            "from tengen.autograd.node_support import graph_is_kept, materialize, not_implemented, spread",
-            "from tengen.autograd.node_support import unpack_tensors",
-            "from tengen.autograd.rounding import widened, widened_to_sum",
-            "from tengen.core.size import Size",
+            *self.homes.imports(runtime_names.NODES),
             *import_lines(writer.modules),
-            *([ACCELERATE_CLASSES] if made else []),
+            *(self.homes.imports(runtime_names.ACCELERATE_CLASSES) if made else []),
         ]
         return self.templates.page(
             "nodes.py",
@@ -232,9 +230,7 @@ class Renderer:
         functions = {n: writer.jvp(s, self.derived.nodes.get(n)) for n, s in self.scope.jvps.items()}
         imports = [
             *self.scope.function_imports,
-            "from tengen.autograd.node_support import not_implemented, zero_tangent",
-            "from tengen.autograd.rounding import widened",
-            "from tengen.dispatch.operator import operator",
+            *self.homes.imports(runtime_names.JVPS),
             *import_lines(writer.modules),
         ]
         return self.templates.page(
@@ -277,20 +273,9 @@ class Renderer:
             summary="What the Types of all backends share.",
             imports=[
                 *self.scope.function_imports,
-                "from tengen.autograd.edge import any_requires_grad, gradient_edge, gradient_edges",
-                "from tengen.autograd.grad_mode import grad_mode",
-                "from tengen.autograd.variable_type_utils import run_inplace, run_out",
                 *self.scope.structure_imports,
-                "from tengen.autograd.node_support import LazyModule, not_differentiable",
-                "from tengen.autograd.node_support import record_composite, versions",
-                "from tengen.autograd.node_support import run_not_implemented",
-                "from tengen.autograd.rounding import rounded, widened_call",
-                "from tengen.dispatch.operator import operator",
-                "from tengen.tensors.tensor import Tensor",
-                "from tengen.dispatch.absent import lacks",
-                "from tengen.dispatch.generic_methods import in_shape_of",
-                "from tengen.dispatch.type import Type",
-                *([] if self.scope.library else [ACCELERATE]),
+                *self.homes.imports(runtime_names.TYPE_DEFAULT),
+                *([] if self.scope.library else self.homes.imports(runtime_names.ACCELERATE)),
                 "",
                 *lazy_modules(writer.modules),
                 *self.scope.node_modules,
@@ -317,14 +302,8 @@ class Renderer:
                 "types.py.jinja",
                 summary="What the Types that record share, whatever their backend.",
                 imports=[
-                    "from tengen.autograd.edge import any_requires_grad, gradient_edge, gradient_edges",
-                    "from tengen.autograd.grad_mode import grad_mode",
-                    "from tengen.autograd.view import differentiable",
                     *self.scope.structure_imports,
-                    "from tengen.autograd.node_support import LazyModule, no_gradients, not_differentiable",
-                    "from tengen.autograd.node_support import record_node, record_not_implemented",
-                    "from tengen.autograd.node_support import untracked_view, versions",
-                    "from tengen.tensors.tensor import Tensor",
+                    *self.homes.imports(runtime_names.VARIABLE_TYPE),
                     "",
                     *self.scope.node_modules,
                 ],
@@ -343,7 +322,14 @@ class Renderer:
 
     def _backend(self, backend: Backend) -> BackendFiles:
         return BackendFiles(
-            self.declared, self.derived, backend, self.native, self.structures, self.templates, self.scope
+            self.declared,
+            self.derived,
+            backend,
+            self.native,
+            self.homes,
+            self.structures,
+            self.templates,
+            self.scope,
         )
 
     # -- bindings --------------------------------------------------------------------------
@@ -354,18 +340,8 @@ class Renderer:
         return [self._methods(writer, common), *self._functions(writer, common)]
 
     def _binding_imports(self) -> list[str]:
-        return [
-            "from tengen.core.function_dispatch import plain",
-            "from tengen.core.interception import active",
-            "from tengen.core.numbers import NUMBERS",
-            "from tengen.core.memory_format import memory_format as MemoryFormat",
-            "from tengen.core.scalar_type import dtype as ScalarType",
-            "from tengen.dispatch.binding_support import MISSING, as_given, held, ints, many_ints, one_type",
-            "from tengen.dispatch.binding_support import or_given, worded",
-            # No operator has such a name.
-            "from tengen.dispatch.signatures import document as __document__",
-            *([] if self.scope.library else [f"{ACCELERATE} as __accelerate__"]),
-        ]
+        accelerated = () if self.scope.library else runtime_names.ACCELERATE_BINDINGS
+        return self.homes.imports(runtime_names.BINDINGS, accelerated)
 
     def _documented(self, bindings: Iterable[Binding], docstring: Callable[[Group], str]) -> list[Binding]:
         """The bindings by name, each with its docstring; Python's special methods have none."""
@@ -384,8 +360,7 @@ class Renderer:
             summary="The methods of Tensor.",
             imports=[
                 *common,
-                "from tengen.core.tensor_base import TensorBase, declare_tensor",
-                "from tengen.dispatch.calls import call, call_comparison, call_operator, make",
+                *self.homes.imports(runtime_names.METHODS),
             ],
             bindings=bindings,
             class_name="TensorMethods",
@@ -423,9 +398,7 @@ class Renderer:
             summary=summary,
             imports=[
                 *common,
-                "from tengen.dispatch.binding_support import INTEGRAL, factory_type",
-                "from tengen.dispatch.calls import call, make",
-                "from tengen.tensors.tensor import Tensor",
+                *self.homes.imports(runtime_names.FUNCTIONS),
             ],
             bindings=bindings,
             class_name="",
@@ -478,7 +451,7 @@ class Renderer:
                 "rules.py.jinja",
                 summary="How each operator is written as ONNX.",
                 imports=[
-                    "from tengen.onnx.builder import onnx",
+                    *self.homes.imports(runtime_names.SYMBOLICS),
                     *rule_imports(variants, "tengen.onnx", homes, "symbolic"),
                 ],
                 table="SYMBOLICS",

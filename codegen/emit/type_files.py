@@ -8,6 +8,7 @@ from types import MappingProxyType
 from ...ir.kernels import NativeKernel
 from ...ir.lower.kernels import routines_used, row_of, write_routine
 from ..derive.derived import Derived
+from ..model import runtime_names
 from ..model.derived import Variant
 from ..model.methods import AbsentMethod, Method, TypeClass, type_class
 from ..model.names import CATEGORIES
@@ -15,6 +16,7 @@ from ..model.nodes import NodeClass
 from ..model.operators import Backend, Declarations
 from ..model.source import OutputFile
 from ..read.functions import FunctionIndex
+from ..read.homes import Homes
 from ..specialise.array_nodes import ArrayWriter
 from ..specialise.array_results import assignments
 from ..specialise.generic import make_cold_generic
@@ -37,11 +39,13 @@ class BackendFiles:
         derived: Derived,
         backend: Backend,
         native: FunctionIndex,
+        homes: Homes,
         structures: dict[str, str],
         templates: TemplateRenderer,
         scope: Scope,
     ) -> None:
         self.scope = scope
+        self.homes = homes
         self.declared = declared
         self.derived = derived
         self.backend = backend
@@ -122,7 +126,7 @@ class BackendFiles:
         return self.templates.page("kernels.py", "kernels.py.jinja", kernels=kernels, routines=routines)
 
     def _kernel_imports(self) -> list[str]:
-        return ["from tengen.native.machine_code import kernels_of"] if self._kernels else []
+        return self.homes.imports(runtime_names.NATIVE_KERNELS) if self._kernels else []
 
     def _kernel_lines(self) -> list[str]:
         return [f'{KERNELS} = kernels_of("{self.scope.package}.kernels")'] if self._kernels else []
@@ -198,30 +202,19 @@ class BackendFiles:
     def _imports(self) -> list[str]:
         return [
             *([f"import {self.backend.namespace} as xp"] if self.backend.namespace else []),
-            "from tengen.autograd.grad_mode import grad_mode",
-            "from tengen.autograd.inference_mode import run_in_mode",
-            "from tengen.autograd.view import as_view",
-            "from tengen.core.errors import explain",
             *self.scope.structure_imports,
-            "from tengen.autograd.node_support import LARGE, LazyModule, LibraryFunction",
-            "from tengen.autograd.node_support import versions",
-            "from tengen.dispatch.operator import operator",
-            "from tengen.dispatch.result_layout import channels_last, column_major, contiguous",
-            "from tengen.dispatch.result_layout import like, strided_as",
-            "from tengen.tensors.tensor import Tensor",
+            *self.homes.imports(runtime_names.TYPES),
             *_array_class(self.backend),
             *self._kernel_imports(),
-            *([ACCELERATE] if self.has_programs else []),
+            *(self.homes.imports(runtime_names.ACCELERATE) if self.has_programs else []),
         ]
 
     def _plain_imports(self) -> list[str]:
         package = self.scope.package_of(self.backend)
         return [
-            "from tengen.dispatch.generic_methods import run_factory, run_kernel, run_kernels",
-            "from tengen.dispatch.generic_methods import run_shared, run_shared_list, run_view, run_views",
+            *self.homes.imports(runtime_names.PLAIN_TYPES),
             f"from {package}.type_default import TypeDefault",
             *self._group_imports(),
-            "from tengen.dispatch.absent import Promoted, keeps, lacks",
             "",
             *lazy_modules(self.specialiser.modules),
         ]
@@ -244,14 +237,7 @@ class BackendFiles:
         path = f"{self.scope.package}.{self.stem}_nodes"
         arrays = [lazy_module("_array_nodes", path)] if self.specialiser.array_nodes else []
         return [
-            "from tengen.autograd.edge import any_requires_grad, gradient_edge, gradient_edges",
-            "from tengen.autograd.node import next_sequence_nr",
-            "from tengen.autograd.memory_overlap import check_overlap",
-            "from tengen.autograd.variable_type_utils import store, writes_freely, written",
-            "from tengen.autograd.view import differentiable",
-            "from tengen.autograd.node_support import no_gradients, not_differentiable, record_node",
-            "from tengen.autograd.node_support import record_not_implemented, untracked_view",
-            "from tengen.core.storage import storage_of",
+            *self.homes.imports(runtime_names.RECORDING_TYPES),
             *self.scope.variable_types(self.backend).values(),
             f"from {module} import ({', '.join(plain)})",
             "",
@@ -288,14 +274,11 @@ class BackendFiles:
                 "from math import prod",
                 f"import {self.backend.namespace} as xp",
                 *self.scope.node_imports,
-                "from tengen.autograd.ownership import is_callers_only",
-                "from tengen.autograd.saved_variable import unpack_array, unpack_arrays, unpack_result_array",
-                "from tengen.autograd.node_support import LARGE, LibraryFunction, materialize_array",
-                "from tengen.autograd.node_support import modified, spread",
+                *self.homes.imports(runtime_names.ARRAY_NODES),
                 *_array_class(self.backend),
                 *import_lines(self.array_specialiser.modules),
                 *self._kernel_imports(),
-                *([ACCELERATE_CLASSES] if made else []),
+                *(self.homes.imports(runtime_names.ACCELERATE_CLASSES) if made else []),
                 *(["", *lines] if lines else []),
             ],
             classes=classes,
@@ -311,11 +294,6 @@ def accelerated_classes(to: Programs, module: str, classes: Iterable[TypeClass])
         made = to.note(module, [(f"{c.name}.{m.name}", of_method(m)) for m in c.methods])
         found += [c.name] if made else []
     return found
-
-
-#: What a module needs whose functions have programs.
-ACCELERATE = "from tengen.c_accelerator import accelerate"
-ACCELERATE_CLASSES = "from tengen.c_accelerator import accelerate_classes"
 
 
 #: The longest line that is a kernel, and the longest text in a line of one that has several.
