@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +27,7 @@ from ..specialise.nodes import NodeWriter
 from ..specialise.programs import Programs, grouped, of_binding, of_release
 from ..specialise.recording import recorder
 from ..specialise.rows import (
+    COLUMNS,
     autocast_rows,
     operator_row,
     promotion_table,
@@ -174,6 +176,7 @@ class Renderer:
             "operators.py",
             "operators.py.jinja",
             rows=sorted((str(v.name), operator_row(v)) for v in variants),
+            columns=[(name, type_, textwrap.wrap(doc, 105)) for name, type_, doc in COLUMNS],
             overloads=sorted(overloads),
             autocast=sorted(autocast_rows(variants)),
             deprecated=sorted((g.called, orders) for g in self.groups.values() if (orders := g.deprecated)),

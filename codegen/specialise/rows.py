@@ -114,8 +114,50 @@ def structure_rows(variants: Iterable[Variant], named: Mapping[str, str]) -> lis
     return sorted(rows.values(), key=lambda row: row.name)
 
 
+#: The columns of the row of an operator: the name of each, the type, and what it says.
+COLUMNS = (
+    ("schema", "str", "As it is written, with its full name."),
+    ("method", "str", "The method of Types."),
+    (
+        "parameters",
+        "tuple[tuple[str, str, bool, Any, bool], ...]",
+        "Name, type, whether it is required, default, whether it is keyword-only.",
+    ),
+    ("promote", "str", "How it promotes, if it does."),
+    ("promoted", "tuple[int, ...]", "The arguments that promote."),
+    ("same_dtype", "tuple[int, ...]", "Those that must have one dtype."),
+    ("zero_dim", "tuple[int, ...]", "Those of them that may be of another dtype where they are 0-d."),
+    (
+        "numbers_become",
+        "str | None",
+        'What an integral dtype makes of numbers: None where they wrap; "given" where the kernel gets them '
+        'as they are; "fitting" where it is an error if they are out of its range.',
+    ),
+    ("tensors", "tuple[int, ...]", "The arguments that are tensors, or lists of them."),
+    ("written", "tuple[int, ...]", "The arguments that are written to."),
+    ("factory", "Any", "Of a factory how it finds its dtype."),
+    ("options", "int", "Where a factory's options begin."),
+    ("out", "bool", "Whether it is an out variant."),
+    ("numbers", "str | bool", 'Whether Python numbers may stand for tensors, "alone" for all of them.'),
+    ("refuse", "Any", "The texts of errors by categories of operands that are refused."),
+    (
+        "kind",
+        "str",
+        '"functional", "view", "inplace", "out", or "composite": made of others, without a derivative; '
+        '"mutating" where a program has defined it, and it writes to some of its arguments.',
+    ),
+    ("base", "str | None", "Of an in-place or out variant the full name of the functional operator."),
+    ("decomposes", "bool", "Whether running it is calling other operators."),
+    (
+        "layouts",
+        "Any",
+        "By backend, the sets of arguments that may be of its layouts together, others strided.",
+    ),
+)
+
+
 def operator_row(variant: Variant) -> str:
-    """The row of an operator, as text: the columns of ``tengen.dispatch.operator.Operator``."""
+    """The row of an operator, as text: its columns."""
     operator = variant.operator
     arguments = operator.schema.arguments
     index = {a.name: i for i, a in enumerate(arguments)}
@@ -127,27 +169,29 @@ def operator_row(variant: Variant) -> str:
         tensors = tensors or [len(arguments)]
     promoted = tuple(index[n] for n in operator.promoted if n in index) if plain and operator.promote else ()
     factory, options = _factory(variant, index)
-    columns = (
-        str(operator.schema),
-        variant.name.method,
-        tuple(parameters),
-        operator.promote if plain else None,
-        promoted,
-        tuple(index[n] for n in operator.same_dtype if n in index),
-        tuple(index[n] for n in operator.zero_dim if n in index),
-        operator.numbers,
-        tuple(tensors),
-        factory,
-        options,
-        variant.kind == "out",
-        variant.kind != "inplace" and _takes_numbers(operator),
-        _refused(operator, index),
-        "composite" if operator.schema.writes_list else variant.kind,
-        str(variant.base) if variant.base is not None else None,
-        variant.kind in ("composite", "inplace", "out") or EXPLICIT in operator.kernels,
-        _mixtures(operator, index),
-    )
-    return repr(columns)
+    written = [i for i, a in enumerate(arguments) if a.alias is not None and a.alias.write]
+    columns = {
+        "schema": str(operator.schema),
+        "method": variant.name.method,
+        "parameters": tuple(parameters),
+        "promote": (plain and operator.promote) or "",
+        "promoted": promoted,
+        "same_dtype": tuple(index[n] for n in operator.same_dtype if n in index),
+        "zero_dim": tuple(index[n] for n in operator.zero_dim if n in index),
+        "numbers_become": operator.numbers,
+        "tensors": tuple(tensors),
+        "written": (len(arguments),) if variant.kind == "out" else tuple(written),
+        "factory": factory,
+        "options": options,
+        "out": variant.kind == "out",
+        "numbers": variant.kind != "inplace" and _takes_numbers(operator),
+        "refuse": _refused(operator, index),
+        "kind": "composite" if operator.schema.writes_list else variant.kind,
+        "base": str(variant.base) if variant.base is not None else None,
+        "decomposes": variant.kind in ("composite", "inplace", "out") or EXPLICIT in operator.kernels,
+        "layouts": _mixtures(operator, index),
+    }
+    return repr(tuple(columns[name] for name, _, _ in COLUMNS))
 
 
 def autocast_rows(variants: Iterable[Variant]) -> list[tuple[str, str]]:

@@ -25,8 +25,6 @@ _COMPOSITES, _MODULES = (
     (join(_ROOT, "composite", ""), join(_ROOT, "nn", "")),
     join(_ROOT, "nn", "modules", ""),
 )
-#: Where the row of an operator has the operator that it is a variant of.
-_BASE = -3
 #: The package of each library that is loaded, by the folder of its declarations as its tables name it.
 library_folders: dict[str, str] = {}
 
@@ -37,7 +35,7 @@ def note_operator(error: BaseException, name: str) -> None:
     from tengen.generated.places import OPERATORS as FILES
 
     full = name if name in OPERATORS else next(iter(OVERLOADS.get(name, ())), name)
-    entry = full if full in FILES or full not in OPERATORS else OPERATORS[full][_BASE]
+    entry = full if full in FILES or full not in OPERATORS else OPERATORS[full].base
     if entry in FILES:
         _note(error, f"{full} is {_MARK}{locate_entry(FILES[entry], entry)}")
 

@@ -27,19 +27,17 @@ class Operator(Protocol):
     function: str
     kind: str
     name: str
-    out: str | None
-    promote: Any
-    promoted: Sequence[int]
-    tensors: Sequence[int]
+    out: bool
+    promote: str
+    promoted: tuple[int, ...]
+    tensors: tuple[int, ...]
+    written: tuple[int, ...]
 
     @property
     def fixed(self) -> bool: ...
 
     @property
     def parameters(self) -> Sequence[Parameter]: ...
-
-    @property
-    def written(self) -> tuple[int, ...]: ...
 
     def proceed(self, *arguments: Any) -> Any: ...
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tengen.generated.backends import BACKENDS
+from tengen.generated.operators import Row
 
 from ..autograd.grad_mode import grad_mode
 from ..core.device import DEVICES, as_device, default_device
@@ -81,9 +82,27 @@ class CustomOperator(Operator):
         plain = tuple([(*row[:3], None, row[4]) for row in parameters])  # dtypes are named there, not held
         tensors = tuple([i for i, a in enumerate(arguments) if a.holds_tensors])
         kind = "mutating" if signature.is_mutable else "view" if signature.is_view else "functional"
-        # As generated/operators.py has them: no promotion, no factory, no numbers for tensors, no base.
-        unused = (None, 0, False, False, None)
-        row = (str(signature), "", plain, None, (), (), (), None, tensors, *unused, kind, None, False, None)
+        row = Row(
+            schema=str(signature),
+            method="",
+            parameters=plain,
+            promote="",
+            promoted=(),
+            same_dtype=(),
+            zero_dim=(),
+            numbers_become=None,
+            tensors=tensors,
+            written=tuple([i for i, a in enumerate(arguments) if a.is_write]),
+            factory=None,
+            options=0,
+            out=False,
+            numbers=False,
+            refuse=None,
+            kind=kind,
+            base=None,
+            decomposes=False,
+            layouts=None,
+        )
         super().__init__(signature.full_name, row)
         for parameter, given in zip(self.parameters, parameters, strict=True):
             parameter.default = given[3]

@@ -7,10 +7,9 @@ scalars that promote, tensors of different types, out variants, active intercept
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..autograd.edge import gradient_edge
 from ..autograd.grad_mode import grad_mode
@@ -31,6 +30,9 @@ from .arguments import (
 )
 from .legacy_type_dispatch import get_type, type_of
 from .type import Type
+
+if TYPE_CHECKING:
+    from tengen.generated.operators import Row
 
 
 class Operator:
@@ -58,48 +60,42 @@ class Operator:
         "scalars",
         "schema",
         "tensors",
+        "written",
         "zero_dim",
     )
 
     #: Whether what it is made of stays as it is; what a program defines may be given another kernel or rule.
     fixed = True
 
-    def __init__(self, name: str, row: tuple[Any, ...]) -> None:
+    def __init__(self, name: str, row: Row) -> None:
         self.name = name
         self.function = name.partition(".")[0]
-        (
-            self.schema,
-            self.method,
-            parameters,
-            self.promote,
-            self.promoted,
-            self.same_dtype,
-            #: Those of ``same_dtype`` that may be of another dtype where they are 0-d.
-            self.zero_dim,
-            #: What an integral dtype makes of numbers: None where they wrap; "given" where the kernel
-            #: gets them as they are; "fitting" where it is an error if they are out of its range.
-            self.numbers_become,
-            self.tensors,
-            self.factory,
-            self.options,
-            self.out,
-            self.numbers,
-            self.refuse,
-            #: "functional", "view", "inplace", "out", or "composite": made of others, without a derivative;
-            #: "mutating" where a program has defined it, and it writes to some of its arguments.
-            self.kind,
-            #: Of an in-place or out variant: the full name of the functional operator.
-            self.base,
-            #: Whether running it is calling other operators.
-            self.decomposes,
-            #: By backend, the sets of arguments that may be of its layouts together, others strided.
-            self.layouts,
-        ) = row
-        self.parameters: tuple[Parameter, ...] = tuple(Parameter(p, self.numbers) for p in parameters)
+        self.schema = row.schema
+        self.method = row.method
+        self.promote = row.promote
+        self.promoted = row.promoted
+        self.same_dtype = row.same_dtype
+        self.zero_dim = row.zero_dim
+        self.numbers_become = row.numbers_become
+        self.tensors = row.tensors
+        self.written = row.written
+        self.factory = row.factory
+        self.options = row.options
+        self.out = row.out
+        self.numbers = row.numbers
+        self.refuse = row.refuse
+        self.kind = row.kind
+        self.base = row.base
+        self.decomposes = row.decomposes
+        self.layouts = row.layouts
+        self.parameters: tuple[Parameter, ...] = tuple(
+            Parameter(p, bool(row.numbers)) for p in row.parameters
+        )
         #: The numbers that have no say in the dtype.
         numbers = [i for i, p in enumerate(self.parameters) if p.type in ("Scalar", "Scalar?")]
         self.scalars = [i for i in numbers if i not in self.promoted and self.kind in ("functional", "view")]
-        if self.kind == "inplace" and self.base in table().OPERATORS:  # it takes them as the operator does
+        if self.kind == "inplace" and self.base is not None and self.base in table().OPERATORS:
+            # It takes them as the operator does.
             self.scalars = operator(self.base).scalars
         elif self.decomposes:  # its parts say which they take
             self.scalars = []
@@ -108,13 +104,6 @@ class Operator:
 
     def __repr__(self) -> str:
         return f"<tengen operator {self.schema}>"
-
-    @property
-    def written(self) -> tuple[int, ...]:
-        """The positions of the arguments that it writes to."""
-        if self.kind == "out":
-            return (len(self.parameters) - 1,)
-        return _written_by_schema(self.schema, tuple([p.name for p in self.parameters]))
 
     def __call__(self, *arguments: Any) -> Any:
         """Run on arguments that are complete and in the schema's order."""
@@ -350,12 +339,6 @@ def _category(operand: Any) -> str | None:
     return dtype.of_python(operand.__class__).category if operand.__class__ in NUMBERS else None
 
 
-@cache
-def _written_by_schema(schema: str, names: tuple[str, ...]) -> tuple[int, ...]:
-    arguments = schema.partition(" -> ")[0]
-    return tuple([names.index(name) for name in re.findall(r"\(\w+!\)\S* (\w+)", arguments) if name in names])
-
-
 def cast_alias(tensor: TensorBase, kind: Type) -> TensorBase:
     """``tensor`` in the Type ``kind``, with the same gradient edge.
 
@@ -437,7 +420,7 @@ def overload_names(function: str) -> Sequence[str]:
     return table().OVERLOADS[function]  # type: ignore[no-any-return]
 
 
-def add_operator(made: Operator, row: tuple[Any, ...]) -> None:
+def add_operator(made: Operator, row: Row) -> None:
     """Make an operator known that a program has defined, behind the other overloads of its function."""
     names = [*(n for n in table().OVERLOADS.get(made.function, ()) if n != made.name), made.name]
     add_row("operators", "OPERATORS", made.name, row)
@@ -466,5 +449,5 @@ def _forget_overloads(function: str) -> None:
 def by_method(method: str) -> Operator | None:
     """The operator behind a generated method of a Type (``"add_Tensor"``)."""
     # Only errors ask: a table of these names would be made at each import.
-    name = next((name for name, row in table().OPERATORS.items() if row[1] == method), None)
+    name = next((name for name, row in table().OPERATORS.items() if row.method == method), None)
     return operator(name) if name is not None else None

@@ -158,7 +158,7 @@ def promote_logical_scalars(level: VmapLevel, operator: Operator, arguments: Seq
 
     A 0-d tensor does not promote others of its category, but its value has a batch dimension and would.
     """
-    if operator.promote is None:
+    if not operator.promote:
         return arguments
     operands = tensors_in([arguments[i] for i in operator.promoted])
     if len({t._type.scalar_type for t in operands}) < 2:

@@ -109,7 +109,7 @@ def _run_operator(name: str, func: Any, args: tuple[Any, ...], kwargs: dict[str,
 
 
 def _is_pointwise(operator: Operator) -> bool:
-    base = operator_named(operator.base) if operator.kind == "inplace" else operator
+    base = operator_named(operator.base or "") if operator.kind == "inplace" else operator
     return type(rule_of(base)) is Pointwise
 
 

@@ -33,10 +33,10 @@ def test_schemas_are_those_of_the_declarations() -> None:
         packet = getattr(aten, name)
         for overload in map(packet.__getattr__, packet.overloads()):
             full = overload.name().removeprefix("aten::")
-            declared = OPERATORS[full][0].replace("=Mean", "=1")
+            declared = OPERATORS[full].schema.replace("=Mean", "=1")
             assert str(overload._schema).replace(", ", ",") == f"aten::{declared}".replace(", ", ",")
             assert overload._schema.full_name == overload.name()
-            names = [row[0].removesuffix("_") for row in OPERATORS[full][2]]  # from_ stands for from
+            names = [row[0].removesuffix("_") for row in OPERATORS[full].parameters]  # from_ stands for from
             written = [a.name for a in overload._schema.arguments if a.kwarg_only and a.is_write]
             if len(written) > 1:  # they are given together
                 names[-1:] = written
