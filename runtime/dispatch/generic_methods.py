@@ -146,7 +146,10 @@ def _computed(method: str, arguments: tuple[Any, ...], compute: Compute) -> Any:
 
 
 def running_operator() -> str:
-    """The name of the operator whose kernel runs in this thread, for what may be wrong later; "" for none."""
+    """The name of the operator whose kernel runs in this thread, for what may be wrong later; "" for none.
+
+    The frames have it: to note it for each kernel, of which few ask, would make all calls slower.
+    """
     frame = sys._getframe(1)
     while frame.f_code is not _computed.__code__:
         if frame.f_back is None:
