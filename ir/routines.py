@@ -69,3 +69,5 @@ wide: float -> wide float
 narrow: wide float -> float"""
     )
 )
+#: What native kernels may call, too: the int64 of a whole number below 2**31, by which an element is picked.
+TO_INDEX = "to_index"

@@ -17,7 +17,7 @@ from ...ir.lower.scalars import NAMED_NUMBERS
 from ...ir.lower.scans import AFTER, BEFORE, PLACE, SCAN
 from ...ir.lower.windows import OVER_TAPS, RANGE
 from ...ir.reader import read_assignments
-from ...ir.routines import FUNCTIONS, Routines
+from ...ir.routines import FUNCTIONS, TO_INDEX, Routines
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.source import Located, Place
 from ..read.fields import report_scalar
@@ -79,7 +79,7 @@ def _kernel(head: Located, body: Located, routines: Routines, report: Report) ->
         expected = "name(x[n], y, k:int64) -> z[n], or -> (z[n], total)"
         report_scalar(head, str(error), expected, report)
         return None
-    functions = {*REDUCTIONS, *FUNCTIONS, *NAMED_NUMBERS, *SCANS, *OVER_TAPS, RANGE, *routines}
+    functions = {*REDUCTIONS, *FUNCTIONS, TO_INDEX, *NAMED_NUMBERS, *SCANS, *OVER_TAPS, RANGE, *routines}
     tables = {o.name for o in outputs if o.dims}
     dims = {LENGTH, PLACES}
     if any(["q" in o.dims for o in outputs]):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ..expressions import ELEMENTWISE_COMPARISONS, Attribute, Call, Constant, Expr, Name, Operation
 from ..kernels import Operand as ArrayOperand
-from ..routines import FUNCTIONS, Routines
+from ..routines import FUNCTIONS, TO_INDEX, Routines
 from .instructions import WIDTHS, Instructions, Kind, Unlowerable, Value, Width, float_constant
 
 #: A value, or a number that takes the kind of what it meets.
@@ -156,7 +156,7 @@ class ScalarLowering:
         if routine is not None:
             operands = [self.value(o) for o in operands]
             return self.run(routine.statements, dict(zip(routine.operands, operands, strict=True)))["result"]
-        if name not in FUNCTIONS:
+        if name not in FUNCTIONS and name != TO_INDEX:
             raise Unlowerable(f"{name} has no routine for {self.width.scalar}")
         own: Callable[[Sequence[Operand]], Operand] | None = getattr(self, f"_{name}", None)
         return self._intrinsic(name, operands) if own is None else own(operands)
@@ -211,6 +211,14 @@ class ScalarLowering:
 
     def _to_int(self, operands: Sequence[Operand]) -> Value:
         return self._to_integer("fptosi", operands[0])
+
+    def _to_index(self, operands: Sequence[Operand]) -> Value:
+        value = self.value(operands[0])
+        narrow = self.body.add(
+            f"fptosi {self.type_of(value.kind)} {value.text} to {self.width.vector_of('i32')}"
+        )
+        long = self.type_of(Kind.LONG)
+        return Value(self.body.add(f"sext {self.width.vector_of('i32')} {narrow} to {long}"), Kind.LONG)
 
     def _from_bits(self, operands: Sequence[Operand]) -> Value:
         return self._to_floating("bitcast", operands[0])

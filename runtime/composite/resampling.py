@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from tengen.generated import functions as F
 from ..core.memory_format import channels_last
 from ..core.scalar_type import int64
 from ..native.layout import stands_channels_last
+from ..native.nn.grid_taps import BICUBIC, BILINEAR, BORDER, NEAREST, REFLECTION, ZEROS
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
@@ -130,9 +130,6 @@ def conv_tbc(self: Tensor, weight: Tensor, bias: Tensor, pad: int) -> Tensor:
 
 # ------------------------------------------------------------------------------------ grids
 
-BILINEAR, NEAREST, BICUBIC = 0, 1, 2
-ZEROS, BORDER, REFLECTION = 0, 1, 2
-
 
 def _linspace(like: Tensor, steps: int, align_corners: bool) -> Tensor:
     if steps <= 1:
@@ -225,88 +222,6 @@ def _check_grid(input: Tensor, grid: Tensor, mode: int, padding: int, dims: int)
         )
 
 
-def _clipped(x: Tensor, n: int) -> Tensor:
-    """Brought into the image, NaN to its begin; what is not inside has no gradient."""
-    inside = (x > 0).logical_and(x < n - 1)
-    return F.where(inside, x, x.detach().nan_to_num().clamp(0, n - 1))
-
-
-def _reflected(x: Tensor, n: int, align_corners: bool) -> Tensor:
-    """Mirrored at the middles of the outermost elements, or at their outer edges."""
-    low, span = (0.0, float(n - 1)) if align_corners else (-0.5, float(n))
-    if span == 0:
-        return x * 0
-    away = (x - low).abs()
-    turns = (away / span).floor().detach()
-    rest = away - turns * span
-    return F.where(turns.remainder(2) == 0, rest + low, span - rest + low)
-
-
-def _padded(x: Tensor, n: int, padding: int, align_corners: bool) -> Tensor:
-    if padding == ZEROS:
-        return x
-    return _clipped(_reflected(x, n, align_corners) if padding == REFLECTION else x, n)
-
-
-def _cubic_weights(t: Tensor) -> list[Tensor]:
-    """Of the elements from the last but one on, for a point ``t`` behind the last."""
-    a = -0.75
-
-    def near(x: Tensor) -> Tensor:
-        return ((a + 2) * x - (a + 3)) * x * x + 1
-
-    def far(x: Tensor) -> Tensor:
-        return ((x - 5) * x + 8) * x * a - 4 * a
-
-    return [far(t + 1), near(t), near(1 - t), far(2 - t)]
-
-
-def _taps(x: Tensor, n: int, mode: int, padding: int, align_corners: bool) -> list[tuple[Tensor, Tensor]]:
-    """The elements along one dimension that a point is made of, some outside, and their weights."""
-    middle = (x + 1) * ((n - 1) / 2) if align_corners else ((x + 1) * n - 1) / 2
-    if mode == BICUBIC:
-        first = middle.detach().floor()
-        weights = _cubic_weights(middle - first)
-        return [(_padded(first + k, n, padding, align_corners), w) for k, w in enumerate(weights, -1)]
-    middle = _padded(middle, n, padding, align_corners)
-    if mode == NEAREST:
-        nowhere = middle.isnan()
-        place = F.where(nowhere, -1, middle.detach().round())
-        return [(place, 1 + F.where(nowhere, 0, middle.sign() * 0))]
-    first = middle.detach().floor()
-    share = middle - first
-    return [(first, 1 - share), (first + 1, share)]
-
-
-def _placed(place: Tensor, n: int, stride: int, share: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """How far elements along a dimension are from the image's begin, which of them it has, their weights."""
-    within = (place >= 0).logical_and(place <= n - 1)
-    index = F.where(within, place, 0).to(int64)
-    return index * stride, within.logical_or(place.isnan()), share  # the weight of NaN is NaN
-
-
 def _sampled(input: Tensor, grid: Tensor, mode: int, padding: int, align_corners: bool, dims: int) -> Tensor:
     _check_grid(input, grid, mode, padding, dims)
-    batch, channels, *sizes = input.shape
-    wide = input.dtype.opmath
-    image = input.to(wide).reshape((batch, channels, prod(sizes)))
-    points = grid.to(wide)
-    out_shape = (batch, channels, *grid.shape[1:-1])
-    axes = [
-        [
-            _placed(place, n, prod(sizes[d + 1 :]), share)
-            for place, share in _taps(points.select(-1, dims - 1 - d), n, mode, padding, align_corners)
-        ]
-        for d, n in enumerate(sizes)
-    ]
-    line = (batch, 1, prod(out_shape[2:]))
-    total = image.new_zeros((batch, channels, line[2]))
-    for taps in product(*axes):
-        flat, inside, weight = taps[0]
-        for index, within, share in taps[1:]:
-            flat, inside, weight = flat + index, inside.logical_and(within), weight * share
-        weight, inside = F.where(inside, weight, 0).reshape(line), inside.reshape(line)
-        found = image.gather(2, flat.reshape(line).expand((batch, channels, -1)))
-        # What stands at the place that is read in place of one outside may be NaN.
-        total = total + F.where(inside, found, 0) * weight
-    return total.reshape(out_shape).to(input.dtype)
+    return F._grid_sample(input, grid, mode, padding, align_corners, (0,) * dims)

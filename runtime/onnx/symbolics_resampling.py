@@ -1,4 +1,4 @@
-"""Symbolics of resizing: ONNX's Resize."""
+"""Symbolics of resizing and of sampling on grids: ONNX's Resize and GridSample."""
 
 from __future__ import annotations
 
@@ -54,4 +54,20 @@ def upsampled(
         raise Unsupported("interpolation by a scale of some dimensions and a size of others")
     sizes = int_vector([*self.shape[:left], *output_size])
     made = onnx.Resize(given, None, None, sizes, **attributes)
+    return made
+
+
+def grid_sampled(
+    input: Ref, grid: Ref, mode: int, padding: int, align_corners: bool, orders: Sequence[int]
+) -> Ref:
+    """Images at the points of grids; Unsupported for derivatives."""
+    if any(orders):
+        raise Unsupported("the derivatives of samples on grids")
+    made: Ref = onnx.GridSample(
+        input,
+        grid,
+        mode=("linear", "nearest", "cubic")[mode],
+        padding_mode=("zeros", "border", "reflection")[padding],
+        align_corners=int(align_corners),
+    )
     return made

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tengen
+from tengen.native.nn import grids
 from tengen.nn import functional as F
 
 RANDOM = np.random.default_rng(7)
@@ -144,6 +145,77 @@ def test_grids_outside_of_the_image() -> None:
     assert border.flatten().tolist() == [1.0, 3.0]
     with pytest.raises(ValueError, match="padding_mode"):
         F.grid_sample(image, grid, padding_mode="wrap", align_corners=False)
+
+
+GRIDS = [
+    (dims, mode, padding, corners)
+    for dims in (2, 3)
+    for mode, padding, corners in itertools.product((0, 1, 2)[: 5 - dims], (0, 1, 2), (False, True))
+]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("dims", "mode", "padding", "corners"), GRIDS)
+def test_native_kernels_sample_as_numpy_does(
+    dims: int, mode: int, padding: int, corners: bool, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Values and gradients; points in parts, images of one element, NaN and infinity."""
+    rng = np.random.default_rng(5)
+    for sizes in ((5, 7, 4), (1, 3, 1)):
+        image = rng.normal(size=(2, 3, *sizes[:dims])).astype(dtype)
+        grid = rng.uniform(-2.2, 2.2, size=(2, *(6, 5, 2)[:dims], dims)).astype(dtype)
+        grid.reshape(-1)[[0, dims, 2 * dims]] = [np.nan, np.inf, -np.inf]
+        found = []
+        for native in (True, False):
+            monkeypatch.setattr(grids, "GRID_POINTS", 7)
+            if not native:
+                monkeypatch.setattr(grids, "kernel_of_floats", lambda name, dtype: None)
+            found.append(_sampled_with_gradients(image, grid, mode, padding, corners))
+            monkeypatch.undo()
+        tolerance = 200 * np.finfo(dtype).eps
+        for ours, expected in zip(*found, strict=True):
+            np.testing.assert_allclose(ours, expected, rtol=tolerance, atol=tolerance)
+
+
+def _sampled_with_gradients(
+    image: np.ndarray, grid: np.ndarray, mode: int, padding: int, corners: bool
+) -> list[np.ndarray]:
+    x, points = (tengen.tensor(a).requires_grad_() for a in (image, grid))
+    out = getattr(tengen, f"grid_sampler_{grid.shape[-1]}d")(x, points, mode, padding, corners)
+    factors = np.cos(np.arange(out.numel())).reshape(tuple(out.shape)).astype(image.dtype)
+    out.backward(tengen.tensor(factors))
+    assert x.grad is not None and points.grad is not None
+    return [a.numpy() for a in (out.detach(), x.grad, points.grad)]
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize(("dims", "mode", "padding", "corners"), GRIDS)
+def test_grids_beside_torch(dims: int, mode: int, padding: int, corners: bool) -> None:
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(6)
+    image, grid = (
+        rng.normal(size=(2, 3, 5, 7, 4)[: dims + 2]),
+        rng.uniform(-2.2, 2.2, (2, *(6, 5, 2)[:dims], dims)),
+    )
+    x, points = (torch.tensor(a).requires_grad_() for a in (image, grid))
+    out = getattr(torch, f"grid_sampler_{dims}d")(x, points, mode, padding, corners)
+    factors = np.cos(np.arange(out.numel())).reshape(tuple(out.shape))
+    out.backward(torch.tensor(factors))
+    theirs = [a.numpy() for a in (out.detach(), x.grad, points.grad)]
+    for ours, expected in zip(
+        _sampled_with_gradients(image, grid, mode, padding, corners), theirs, strict=True
+    ):
+        np.testing.assert_allclose(ours, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_grids_have_all_derivatives() -> None:
+    """Weights are polynomials between the elements: of the third order where they are cubic."""
+    image, grid = drawn(1, 1, 4, 5).requires_grad_(), (drawn(1, 2, 2, 2) / 4).requires_grad_()
+    for mode in (0, 2):
+        check = [image, grid]
+        assert tengen.autograd.gradgradcheck(
+            lambda a, b, m=mode: tengen.grid_sampler_2d(a, b, m, 0, False), check
+        )
 
 
 @pytest.mark.parametrize("align_corners", [False, True])

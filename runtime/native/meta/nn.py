@@ -206,6 +206,11 @@ def meta_upsample(self: MetaArray, sizes: Shape) -> MetaArray:
     return MetaArray(resized_shape(self, sizes), self.dtype)
 
 
+def meta_grid_sample(input: MetaArray, grid: MetaArray, dims: int) -> MetaArray:
+    """A value for each channel and each point."""
+    return MetaArray((*input.shape[:-dims], *grid.shape[-dims - 1 : -1]), input.dtype)
+
+
 def meta_im2col(
     self: MetaArray, kernel_size: Shape, dilation: Shape, padding: Shape, stride: Shape
 ) -> MetaArray:
