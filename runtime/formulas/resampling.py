@@ -17,7 +17,7 @@ def _raised(orders: Sequence[int]) -> Iterator[tuple[int, tuple[int, ...]]]:
         yield coordinate, tuple([order + (place == d) for place, order in enumerate(orders)])
 
 
-def grid_gradient(
+def grid_sample_gradient(
     grad: Tensor,
     input: Tensor,
     grid: Tensor,

@@ -57,7 +57,7 @@ def upsampled(
     return made
 
 
-def grid_sampled(
+def grid_sample_symbolic(
     input: Ref, grid: Ref, mode: int, padding: int, align_corners: bool, orders: Sequence[int]
 ) -> Ref:
     """Images at the points of grids; Unsupported for derivatives."""

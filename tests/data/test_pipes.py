@@ -14,9 +14,12 @@ from tengen.utils.data import (
     DFIterDataPipe,
     IterDataPipe,
     MapDataPipe,
+    argument_validation,
     functional_datapipe,
     guaranteed_datapipes_determinism,
     non_deterministic,
+    runtime_validation,
+    runtime_validation_disabled,
 )
 from tengen.utils.data.datapipes import iter as pipes, map as maps
 from tengen.utils.data.graph import traverse_dps
@@ -185,3 +188,40 @@ def test_determinism() -> None:
     with pytest.raises(TypeError, match="Only `IterDataPipe` can be decorated"):
         non_deterministic(int)  # type: ignore[arg-type]
     assert DFIterDataPipe()._is_dfpipe()
+
+
+class _Checked(IterDataPipe[object]):
+    def __init__(self, kind: object = None) -> None:
+        if kind is not None:
+            self.type = kind
+
+    @runtime_validation
+    def __iter__(self) -> Iterator[object]:
+        yield from (1, "a")
+
+
+class _Ints:
+    def issubtype_of_instance(self, sample: object) -> bool:
+        return isinstance(sample, int)
+
+
+def test_samples_are_what_a_pipe_says() -> None:
+    assert list(_Checked()) == [1, "a"]
+    with pytest.raises(RuntimeError, match=r"Expected an instance as subtype of .*_Ints.*, but found a"):
+        list(_Checked(_Ints()))
+    with runtime_validation_disabled():
+        assert list(_Checked(_Ints())) == [1, "a"]
+    with pytest.raises(RuntimeError, match="Expected an instance"):
+        list(_Checked(_Ints()))
+    with pytest.raises(TypeError, match="Can not decorate function len with 'runtime_validation'"):
+        runtime_validation(len)  # type: ignore[arg-type]
+
+
+def test_arguments_are_pipes() -> None:
+    @argument_validation
+    def count(pipe: IterDataPipe, more: int = 0) -> int:  # type: ignore[type-arg]
+        return len(list(pipe)) + more
+
+    assert count(_Checked(), more=1) == 3
+    with pytest.raises(TypeError, match="argument 'pipe' as a IterDataPipe, but found <class 'int'>"):
+        count(3)

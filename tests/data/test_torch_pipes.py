@@ -100,8 +100,8 @@ def test_names() -> None:
     for kind in ("iter", "map"):
         theirs = importlib.import_module(f"torch.utils.data.datapipes.{kind}")
         ours = importlib.import_module(f"tengen.utils.data.datapipes.{kind}")
-        assert set(ours.__all__) == set(theirs.__all__) - {"RoutedDecoder"}
-    for name in ("graph", "graph_settings", "datapipes.datapipe"):
+        assert set(ours.__all__) == set(theirs.__all__)
+    for name in ("graph", "graph_settings", "datapipes.datapipe", "datapipes.utils.decoder"):
         theirs = importlib.import_module(f"torch.utils.data.{name}")
         ours = importlib.import_module(f"tengen.utils.data.{name}")
         deprecated = {"traverse", "apply_shuffle_seed"}

@@ -219,7 +219,7 @@ def grid_sample_backward(
     return out.reshape(shape)
 
 
-def grid_gradient(
+def grid_sample_gradient(
     grad: Array,
     input: Array,
     grid: Array,
@@ -228,7 +228,7 @@ def grid_gradient(
     align_corners: bool,
     orders: Sequence[int],
 ) -> Array:
-    """The gradient of the points: as ``grid_gradient`` of the formulas, over arrays."""
+    """The gradient of the points: as ``grid_sample_gradient`` of the formulas, over arrays."""
     dims = len(orders)
     sizes, channels = input.shape[-dims:], input.shape[-dims - 1]
     out = np.zeros(grid.shape, grid.dtype)

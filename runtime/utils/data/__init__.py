@@ -6,9 +6,12 @@ from ._utils.collate import default_collate, default_convert
 from .combined import ChainDataset, ConcatDataset, StackDataset, Subset, random_split
 from .dataloader import DataLoader
 from .datapipes._decorator import (
+    argument_validation,
     functional_datapipe,
     guaranteed_datapipes_determinism,
     non_deterministic,
+    runtime_validation,
+    runtime_validation_disabled,
 )
 from .datapipes.datapipe import DataChunk, DFIterDataPipe, IterDataPipe, MapDataPipe
 from .dataset import Dataset, IterableDataset, TensorDataset
@@ -43,6 +46,7 @@ __all__ = [
     "SubsetRandomSampler",
     "TensorDataset",
     "WeightedRandomSampler",
+    "argument_validation",
     "default_collate",
     "default_convert",
     "functional_datapipe",
@@ -50,6 +54,8 @@ __all__ = [
     "guaranteed_datapipes_determinism",
     "non_deterministic",
     "random_split",
+    "runtime_validation",
+    "runtime_validation_disabled",
 ]
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar, get_type_hints
 
 from .datapipe import IterDataPipe, MapDataPipe
 
 C = TypeVar("C")
 _determinism = False
+_validation = True
 
 
 class functional_datapipe:
@@ -90,3 +93,56 @@ def _checked(cls: Any) -> type[IterDataPipe[Any]]:
         return cls
     name = getattr(cls, "__name__", cls)
     raise TypeError(f"Only `IterDataPipe` can be decorated with `non_deterministic`, but {name} is found")
+
+
+def argument_validation(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate a function, whose arguments that are annotated as pipes must be pipes. TypeError of others."""
+    signature, hints = inspect.signature(f), get_type_hints(f)
+
+    @functools.wraps(f)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        for name, value in signature.bind(*args, **kwargs).arguments.items():
+            hint = hints.get(name)
+            is_pipe = isinstance(hint, type) and issubclass(hint, IterDataPipe)
+            if is_pipe and not isinstance(value, IterDataPipe):
+                raise TypeError(f"Expected argument '{name}' as a IterDataPipe, but found {type(value)}")
+        return f(*args, **kwargs)
+
+    return wrapper
+
+
+def runtime_validation(f: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
+    """Decorate the ``__iter__`` of a pipe, whose samples must be what its ``type`` says.
+
+    A pipe without such an attribute, whose ``issubtype_of_instance`` is asked, may give anything. TypeError
+    for another function; RuntimeError, in the iteration, for another sample.
+    """
+    if f.__name__ != "__iter__":
+        raise TypeError(f"Can not decorate function {f.__name__} with 'runtime_validation'")
+
+    @functools.wraps(f)
+    def wrapper(self: Any) -> Iterator[Any]:
+        fits = getattr(getattr(self, "type", None), "issubtype_of_instance", None)
+        for sample in f(self):
+            if _validation and fits is not None and not fits(sample):
+                raise RuntimeError(
+                    f"Expected an instance as subtype of {self.type}, but found {sample}({type(sample)})"
+                )
+            yield sample
+
+    return wrapper
+
+
+class runtime_validation_disabled:
+    """A context in which ``runtime_validation`` asks for nothing: from when it is made on."""
+
+    def __init__(self) -> None:
+        global _validation
+        self.prev, _validation = _validation, False
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *error: object) -> None:
+        global _validation
+        _validation = self.prev

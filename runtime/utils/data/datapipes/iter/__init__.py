@@ -20,6 +20,7 @@ from .grouping import (
     GrouperIterDataPipe as Grouper,
     UnBatcherIterDataPipe as UnBatcher,
 )
+from .routing import RoutedDecoderIterDataPipe as RoutedDecoder
 from .selecting import FilterIterDataPipe as Filter
 from .sharding import ShardingFilterIterDataPipe as ShardingFilter
 from .utils import IterableWrapperIterDataPipe as IterableWrapper
@@ -37,6 +38,7 @@ __all__ = [
     "IterableWrapper",
     "Mapper",
     "Multiplexer",
+    "RoutedDecoder",
     "Sampler",
     "ShardingFilter",
     "Shuffler",
