@@ -43,7 +43,7 @@ LOOKED_AT_ELSEWHERE = {
     "storage",
     # tests/data/test_torch_pipes.py
     *("utils.data.graph", "utils.data.graph_settings", "utils.data.datapipes"),
-    *(f"utils.data.datapipes.{name}" for name in ("datapipe", "iter", "map")),
+    *(f"utils.data.datapipes.{name}" for name in ("datapipe", "iter", "map", "utils", "utils.decoder")),
     *(
         f"utils.data.datapipes.iter.{name}"
         for name in ("callable", "combinatorics", "combining", "grouping", "selecting", "sharding", "utils")
