@@ -62,6 +62,8 @@ HOMES: Final = {
     "utils.selective_checkpoint": "utils.checkpoint",
 }
 _HERE: Final = "tengen"
+#: Where what PyTorch alone has is written, by whatever name.
+_STAND_INS: Final = "tengen.torch_private"
 #: The packages of tengen that PyTorch has: also those that are there for who imports them.
 _PACKAGES: Final = _SUBMODULES | {there.partition(".")[0] for there in HOMES.values()}
 #: Where PyTorch has operators that are not called as they are shown: ``torch._VF.fft_fft`` is ``fft.fft``.
@@ -124,12 +126,25 @@ class Names(importlib.abc.MetaPathFinder):
                 if there is None and adopts and name in shown and value.__module__.startswith(f"{_HERE}."):
                     there = adopts if value.__qualname__ == name else _operators(value)
                 if there is not None:
-                    self._former.append((value, value.__module__))
-                    _keep_scope(value)
-                    _set(value, there)
+                    self._change(value, there)
         if "." in module.__name__ and home(module.__name__) is not None:
             self._explained.append((module, module.__dict__.get("__getattr__")))
             module.__dict__["__getattr__"] = self._explain(module)
+
+    def adopt(self, name: str, value: Any, there: str) -> None:
+        """Have what a module of PyTorch's shows by a name say so, where it is made or written elsewhere."""
+        is_class = isinstance(value, type) and value.__flags__ & _HEAP_TYPE
+        is_public = not any([part[:1] == "_" for part in (*there.split("."), name)])
+        if not is_public or not (is_class or isinstance(value, _FUNCTIONS)):
+            return
+        module = str(value.__module__)
+        if module == _STAND_INS or (value.__qualname__ == name and module.partition(".")[0] == _HERE):
+            self._change(value, there)
+
+    def _change(self, value: Any, there: str) -> None:
+        self._former.append((value, value.__module__))
+        _keep_scope(value)
+        _set(value, there)
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None

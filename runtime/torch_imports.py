@@ -62,7 +62,7 @@ def _explain(module: ModuleType) -> Callable[[str], Any]:
     def find(name: str) -> Any:
         try:
             if own is not None:
-                return own(name)
+                return _adopted(name, own(name), f"{_NAME}.{place}")
         except AttributeError:
             if name.startswith("__"):
                 raise
@@ -89,7 +89,7 @@ class _Front(ModuleType):
         behind = sys.modules[self.__dict__["_behind"]]
         for word in (name, name.replace("torch", "tengen").replace("Torch", "Tengen")):
             try:
-                return getattr(behind, word)
+                return _adopted(name, getattr(behind, word), self.__name__)
             except AttributeError as error:
                 if name.startswith("__"):
                     raise error from None
@@ -132,12 +132,17 @@ class _Loader(importlib.abc.Loader):
         else:
             sys.modules[spec.name] = importlib.import_module(self.behind)
             return
+        for name, value in list(made.__dict__.items()):
+            _adopted(name, value, spec.name)
         made.__spec__, made.__loader__ = spec, self
         sys.modules[spec.name] = made
 
 
 class _Finder(importlib.abc.MetaPathFinder):
     """Finds ``torch`` and what is below it."""
+
+    #: What changes ``__module__`` meanwhile.
+    names: Names | None = None
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -193,6 +198,13 @@ def _behind(fullname: str) -> str | None:
 _finder = _Finder()
 
 
+def _adopted(name: str, value: Any, place: str) -> Any:
+    """What a module shows by a name, which says from now on that it is of there."""
+    if _finder.names is not None:
+        _finder.names.adopt(name, value, place)
+    return value
+
+
 class as_torch:
     """From here on, or within ``with``, ``import torch`` finds tengen, for programs and packages.
 
@@ -210,7 +222,7 @@ class as_torch:
 
             sys.meta_path.insert(0, _finder)
             package.name = _NAME
-            self._names = Names(_explain)
+            self._names = _finder.names = Names(_explain)
             self._names.begin()
             handler: Any = Tensor.__tengen_function__
             Tensor.__torch_function__ = classmethod(handler.__func__)
@@ -224,6 +236,7 @@ class as_torch:
             self._made = False
             sys.meta_path.remove(_finder)
             package.name = "tengen"
+            _finder.names = None
             self._names.end()
             del Tensor.__torch_function__
             for name in [n for n in sys.modules if n.partition(".")[0] in _TOPS]:
