@@ -10,6 +10,7 @@ import torch
 import torch.nn as nn
 from common import initialise, report
 from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint
+from lightning.pytorch.utilities.model_summary import ModelSummary
 from torch.utils.data import DataLoader, TensorDataset
 from torchmetrics.classification import MulticlassAccuracy
 
@@ -17,9 +18,9 @@ PACKAGES = {"lightning": "2.6.6", "torchmetrics": "1.9.0", "lightning-utilities"
 NEEDS = ("fsspec", "packaging", "pyyaml", "setuptools", "tqdm", "typing-extensions")
 RUNS = (
     "`Trainer`: fit, validate, test, predict on the CPU; EarlyStopping, ModelCheckpoint, schedules, "
-    "clipping, accumulated gradients, bf16-mixed, checkpoints"
+    "clipping, accumulated gradients, bf16-mixed, checkpoints, summaries with sizes and operations"
 )
-LACKS = "strategies of several processes; the count of operations in summaries with `example_input_array`"
+LACKS = "strategies of several processes"
 SINCE = "0.1.0"
 #: Steps in bfloat16 follow the rounding of what is summed in another order.
 TOLERANCE = 0.0078125
@@ -36,6 +37,9 @@ class Classifier(L.LightningModule):
         self.net = initialise(nn.Sequential(nn.Linear(6, width), nn.ReLU(), nn.Linear(width, 3)))
         self.accuracy = MulticlassAccuracy(3)
         self.seen = []
+
+    def forward(self, x):
+        return self.net(x)
 
     def training_step(self, batch, index):
         x, y = batch
@@ -96,4 +100,7 @@ for precision in ("32-true", "bf16-mixed"):
             f"tested_{name}": fitted.test(model, batches, verbose=False)[0]["test_loss"],
             f"predicted_{name}": torch.cat(fitted.predict(model, batches)).float().std(),
         }
-report(**found)
+model = Classifier()
+model.example_input_array = x[:5]
+summary = ModelSummary(model, max_depth=-1)
+report(**found, parameters=summary.total_parameters, operations=summary.total_flops)

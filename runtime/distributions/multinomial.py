@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tengen.generated.functions import exp, lgamma, ones_like, where
+from tengen.generated.functions import exp, lgamma, where
 
+from ..core.scalar_type import finfo
 from ..core.size import Size
 from ..tensors.tensor import Tensor
 from . import constraints
@@ -62,8 +63,11 @@ class Multinomial(OfCategorical):
     def sample(self, sample_shape: Any = ()) -> Tensor:
         sample_shape = Size(sample_shape)
         trials = self._categorical.sample((self.total_count, *sample_shape)).movedim(0, -1)
-        counts = trials.new_zeros(self._extended_shape(sample_shape))
-        return counts.scatter_add_(-1, trials, ones_like(trials)).type_as(self.probs)
+        # Counted in the dtype of the samples, if that has all counts; in place there would be more to check.
+        exact = self.total_count * finfo(self.probs.dtype).eps <= 1
+        counts = (self.probs if exact else trials).new_zeros(self._extended_shape(sample_shape))
+        counted = counts.scatter_add(-1, trials, counts.new_ones((1,)).expand(trials.shape))
+        return counted if exact else counted.type_as(self.probs)
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:

@@ -547,3 +547,13 @@ def test_numbers_are_of_the_default_dtype(example):
         assert d.log_prob(d.sample()).dtype == tengen.float64
     finally:
         tengen.set_default_dtype(tengen.float32)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("total", [3, 300, 5000])
+def test_counts_of_trials_are_right_in_every_dtype(dtype: str, total: int) -> None:
+    """Ones that are added up in a reduced type would stop at the first number that has no successor in it."""
+    probs = tengen.tensor([0.0, 1.0], dtype=getattr(tengen, dtype))
+    sample = tengen.distributions.Multinomial(total, probs).sample((2,))
+    assert sample.dtype is probs.dtype and tuple(sample.shape) == (2, 2)
+    assert sample.tolist() == tengen.tensor([[0, total]] * 2).to(probs.dtype).tolist()
