@@ -35,7 +35,7 @@ SHARES: Final = 4
 #: Threads get so many columns of a table or a multiple, that are lines of the cache.
 COLUMNS_STEP: Final = 64
 #: So many points of a grid are worked on at a time: what they are made of stays in the cache.
-GRID_POINTS: Final = 1 << 14
+GRID_POINTS: Final = 1 << 15
 #: Native kernels that also find wrong indices are cheaper than a look at all indices before.
 NATIVE_INDEX: Final = 1 << 11
 #: Work on rows: arrays with more elements go in blocks, of so many bytes of an operand; so many for a thread.
