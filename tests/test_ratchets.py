@@ -126,16 +126,17 @@ def composites_that_raise_in_silence() -> int:
     return raises_in_silence("composite")
 
 
+# Five rose once: sampling images on grids was a composite of gathers, at seven times PyTorch's time.
 RATCHETS: dict[Callable[[], int], int] = {
-    kernels_without_a_body: 331,
-    native_kernels_apart: 119,
-    formulas_with_helpers: 157,
-    thresholds: 77,
+    kernels_without_a_body: 333,
+    native_kernels_apart: 136,
+    formulas_with_helpers: 159,
+    thresholds: 78,
     functions_that_fork: 64,
     programs_by_hand: 31,
     texts_read_back: 0,
     largest_ring: 16,
-    lines_by_hand: 124500,
+    lines_by_hand: 125380,
     kernels_that_raise_in_silence: 0,
     composites_that_raise_in_silence: 0,
 }

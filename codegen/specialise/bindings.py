@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from ...ir.expressions import Attribute, Call, Constant, Dictionary, Expr, Keyword, Name, Starred, Subscript
+from ...ir.expressions import Attribute, Call, Constant, Dictionary, Expr, Name, Starred, Subscript
 from ...ir.reader import filled
 from ...ir.statements import FALSE, NONE, TRUE, call, names as names_of, tuple_of
 from ..model.annotations import annotation, default, parameter_name, return_annotation, users_name
@@ -243,8 +243,7 @@ class BindingWriter:
         elif receiver == "self":  # x.where(condition, other): self is not the first argument
             before = [a.name for a in operators[0].schema.arguments].index("self")
             inserted = f"(*args[:{before}], self, *args[{before}:]) if len(args) >= {before} else args"
-            named = Call(Name("dict"), (_KEYWORDS,), (Keyword("input", _SELF),))
-            keywords = filled(f"keywords if len(args) >= {before} else named", named=named)
+            keywords = filled(f"keywords if len(args) >= {before} else keywords | {{'input': self}}")
             given = [filled(inserted), keywords, given[2], all_given, _KEYWORDS]
         return Binding(
             group.function,

@@ -7,6 +7,9 @@ from pathlib import Path
 from tengen.codegen.derive.derived import Derived, camel, derive
 from tengen.codegen.pipeline import load
 from tengen.codegen.specialise.nodes import SUM, NodeWriter
+from tengen.ir.expressions import Name
+from tengen.ir.statements import lines
+from tengen.ir.writer import write
 
 PROJECT = Path(__file__).parents[2]
 
@@ -140,8 +143,8 @@ def test_joint_formula_and_mask(folder: Path) -> None:
     node = NodeWriter(frozenset(), ()).node(derived(folder, FMA, text).nodes["fma"])
     (branch,) = node.branches
     assert branch.targets == "g0, g1"
-    assert branch.formula == "_mine.both(grad, grad_input_mask)"
-    assert list(map(str, branch.prepare)) == [
+    assert write(branch.formula) == "_mine.both(grad, grad_input_mask)"
+    assert list(lines([local.statement for local in branch.prepare])) == [
         "grad_input_mask = (edges[0] is not None, edges[1] is not None)"
     ]
 
@@ -150,7 +153,7 @@ def test_metadata_is_rebuilt_from_what_was_saved(folder: Path) -> None:
     node = NodeWriter(frozenset(), ()).node(
         derived(folder, FMA, "- name: fma\n  self: grad * self.shape[0] * self.ndim\n").nodes["fma"]
     )
-    assert node.branches[0].formula == "grad * Size(node._self_shape)[0] * len(node._self_shape)"
+    assert write(node.branches[0].formula) == "grad * Size(node._self_shape)[0] * len(node._self_shape)"
     assert node.slots == ("_self_shape",) and node.released == ()
 
 
@@ -160,8 +163,8 @@ def test_forward_mode_formulas(folder: Path) -> None:
     found = derived(folder, FMA, text)
     function = NodeWriter(frozenset(), ()).jvp(found.jvps["fma"], found.nodes["fma"])
     assert function.parameters == "self, other, weight, alpha, self_t, other_t, result"
-    assert [term.first for term in function.terms] == ["self_t * other", "other_t * self"]
-    assert function.formulas == (SUM,) and not function.zeros
+    assert [write(term.value) for term in function.terms] == ["self_t * other", "other_t * self"]
+    assert function.formulas == (Name(SUM),) and not function.zeros
 
 
 def test_names_of_nodes() -> None:

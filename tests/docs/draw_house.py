@@ -55,6 +55,11 @@ class Part:
 # -- what there is ---------------------------------------------------------------------------
 
 
+def generator() -> dict[str, list[Part]]:
+    """The parts of ir/ and of codegen/."""
+    return {folder: stages(folder, names) for folder, names in (("ir", IR), ("codegen", STAGES))}
+
+
 def stages(folder: str, names: Sequence[str]) -> list[Part]:
     """The parts of ir/ or codegen/, in the order in which they stand or run."""
     uses: dict[str, set[str]] = {name: set() for name in names}
@@ -244,9 +249,8 @@ def picture() -> str:
         "ir": "ir/, below the generator and the runtime",
         "codegen": "codegen/, a stage after the other",
     }
-    for folder, names in (("ir", IR), ("codegen", STAGES)):
+    for folder, parts in generator().items():
         drawing.title(titles[folder])
-        parts = stages(folder, names)
         for part in parts:
             drawing.stage(part, part is parts[-1])
         drawing.y += GAP

@@ -26,12 +26,14 @@ def test_the_house_is_drawn_from_the_tree() -> None:
 def test_the_house_has_every_stage_and_floor() -> None:
     shown = re.findall(r'<text [^>]*class="name">([^<]+)</text>', draw_house.picture())
     runtime = [p for floor in reversed(draw_house.floors()) for p in floor]
-    assert shown == [p.name for p in (*draw_house.stages(), *runtime)]
+    generator = draw_house.generator()
+    assert shown == [p.name for p in (*generator["ir"], *generator["codegen"], *runtime)]
     parts = {p.name: p for p in runtime}
     assert "core" in parts["native"].uses
     assert parts["core"].uses == ()
-    stages = {p.name: p for p in draw_house.stages()}
-    assert stages["parse"].uses == ("ir", "model")
+    stages = {p.name: p for parts in generator.values() for p in parts}
+    assert stages["parse"].uses == ("model",)
+    assert stages["writer"].uses == ("expressions",)
     assert all(p.sentence for p in stages.values())
 
 
