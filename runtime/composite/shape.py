@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import tengen.generated.functions as F
 
-from ..autograd.forward_mode import newest_tangent
 from ..autograd.grad_mode import grad_mode
+from ..autograd.in_place import become, check_resizable, resize
 from ..autograd.linear_maps import Cast, apply_linear
 from ..autograd.memory_overlap import NOTHING, check_no_internal_overlap, check_overlap
 from ..autograd.variable_type_utils import (
@@ -464,82 +464,43 @@ def as_strided_(
     self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Tensor:
     """``self`` becomes a view of its memory by size and stride."""
-    return _become(self, "as_strided", tuple(size), tuple(stride), storage_offset)
+    return become(self, "as_strided", tuple(size), tuple(stride), storage_offset)
 
 
 def squeeze_(self: Tensor) -> Tensor:
     """``self`` loses its dims of size 1."""
-    return _become(self, "squeeze")
+    return become(self, "squeeze")
 
 
 def squeeze__dim(self: Tensor, dim: int) -> Tensor:
     """``self`` loses ``dim`` if that has size 1."""
-    return _become(self, "squeeze_dim", dim)
+    return become(self, "squeeze_dim", dim)
 
 
 def squeeze__dims(self: Tensor, dim: Sequence[int]) -> Tensor:
     """``self`` loses those of the dims that have size 1."""
-    return _become(self, "squeeze_dims", wrap_dims(dim, self._array.ndim))
+    return become(self, "squeeze_dims", wrap_dims(dim, self._array.ndim))
 
 
 def t_(self: Tensor) -> Tensor:
     """``self`` is transposed."""
-    return _become(self, "t")
+    return become(self, "t")
 
 
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """Two dims of ``self`` change places."""
-    return _become(self, "transpose_int", dim0, dim1)
+    return become(self, "transpose_int", dim0, dim1)
 
 
 def unsqueeze_(self: Tensor, dim: int) -> Tensor:
     """``self`` gets a dim of size 1."""
-    return _become(self, "unsqueeze", dim)
-
-
-def _become(self: Tensor, method: str, *args: Any) -> Tensor:
-    """Give ``self`` the shape and the history of one of its views.
-
-    Raises RuntimeError, with nothing changed, where an in-place operator would not be allowed.
-    """
-    from ..autograd.grad_mode import grad_mode
-    from ..autograd.inference_mode import check_write
-    from ..autograd.variable_type_utils import check_inplace
-    from ..autograd.view import lose_history, set_history
-    from ..autograd.writes import become_view
-    from ..core.storage import begin_write
-
-    check_write(self)
-    base = self._base
-    if grad_mode.enabled and (self._requires_grad or (base is not None and base._requires_grad)):
-        check_inplace(self)
-    view = getattr(self._type, method)(self, *args)
-    try:
-        begin_write(self)  # who saved the tensor would find another shape
-        if self._type.backend.mutable:
-            self._array = view._array
-        else:
-            become_view(self, view)
-        if self._meta is not None:
-            self._meta.fit_accumulator(self._array.shape, self._type)
-        if view._edge is not None:
-            set_history(self, view._edge)
-    except BaseException:  # an interrupt
-        if view._edge is not None:
-            lose_history(self, method, view._edge)
-        raise
-    return self
+    return become(self, "unsqueeze", dim)
 
 
 def resize_(self: Tensor, size: Sequence[int], memory_format: Any = None) -> Tensor:
     """Another size for ``self``, in its own memory as far as that goes. NotImplementedError for other layouts
     than strided; RuntimeError where gradients or tangents would be of the old size, and for
     preserve_format."""
-    from ..autograd.grad_mode import grad_mode
-    from ..autograd.inference_mode import check_write
-    from ..autograd.room import with_room
-    from ..core.storage import begin_write
-
     if not self._type.backend.is_strided:
         instead = (
             "a nested tensor"
@@ -547,25 +508,16 @@ def resize_(self: Tensor, size: Sequence[int], memory_format: Any = None) -> Ten
             else f"tensors of the layout {self.layout}, see sparse_resize_"
         )
         raise NotImplementedError(f"resize_: not implemented for {instead}")
-    check_write(self)
-    if self._requires_grad and not grad_mode.inference:
-        raise RuntimeError("cannot resize variables that require grad")
-    if active and newest_tangent(self) is not None:
-        raise RuntimeError("cannot resize variables that has a forward grad")
+    check_resizable(self)
     shape = check_size(size)
     if memory_format is preserve_format:
         raise RuntimeError("resize_: preserve_format is not supported")
-    lib = self._type.backend.lib
     strides = strides_in(memory_format, shape)
-    if self._array.shape == shape and (memory_format is None or strides == lib.strides(self._array)):
+    own = self._type.backend.lib.strides(self._array)
+    if self._array.shape == shape and (memory_format is None or strides == own):
         return self
     check_bytes(shape, self._type.dtype.itemsize)
-    offset = lib.storage_offset(self._array)
-    array = with_room(self, prod(shape))
-    begin_write(self)  # who saved the tensor would find another shape
-    self._array = lib.as_strided(array, shape, strides, offset)
-    if self._meta is not None:  # it may have required gradients once
-        self._meta.fit_accumulator(shape, self._type)
+    resize(self, shape, strides, prod(shape))
     return self
 
 

@@ -7,17 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import tengen.generated.functions as F
 
-from ..autograd.edge import gradient_edge
-from ..autograd.forward_mode import newest_tangent
-from ..autograd.grad_mode import grad_mode
-from ..autograd.inference_mode import check_write
-from ..autograd.node import NotImplementedNode
-from ..autograd.variable_type_utils import check_inplace
-from ..autograd.view import set_history
-from ..core.interception import active
+from ..autograd.in_place import replace_array
 from ..core.memory_format import CONSTANTS, SPARSE, sparse_coo, strided
 from ..core.scalar_type import int32, int64
-from ..core.storage import begin_write
 from ..native.sparse.array import empty_coo
 from ..native.sparse.shape import coo_resize
 
@@ -80,7 +72,7 @@ def to_compressed(
 def sparse_resize_(self: Tensor, size: Sequence[int], sparse_dim: int, dense_dim: int) -> Tensor:
     """Another size, in which everything that is stored has its place."""
     _check_layout("sparse_resize_", self, sparse_coo, "sparse coordinate")
-    return _resized("sparse_resize_", self, coo_resize(self._array, tuple(size), sparse_dim, dense_dim))
+    return replace_array("sparse_resize_", self, coo_resize(self._array, tuple(size), sparse_dim, dense_dim))
 
 
 def sparse_resize_and_clear_(self: Tensor, size: Sequence[int], sparse_dim: int, dense_dim: int) -> Tensor:
@@ -88,7 +80,7 @@ def sparse_resize_and_clear_(self: Tensor, size: Sequence[int], sparse_dim: int,
     name = "sparse_resize_and_clear_"
     _check_layout(name, self, sparse_coo, "sparse coordinate")
     nothing = empty_coo(self.shape, self._type.dtype, self.dense_dim())
-    return _resized(name, self, coo_resize(nothing, tuple(size), sparse_dim, dense_dim))
+    return replace_array(name, self, coo_resize(nothing, tuple(size), sparse_dim, dense_dim))
 
 
 def resize_as_sparse_(self: Tensor, the_template: Tensor) -> Tensor:
@@ -97,25 +89,7 @@ def resize_as_sparse_(self: Tensor, the_template: Tensor) -> Tensor:
     for tensor in (self, the_template):
         _check_layout(name, tensor, sparse_coo, "sparse coordinate")
     dims = the_template.sparse_dim(), the_template.dense_dim()
-    return _resized(name, self, coo_resize(self._array, the_template.shape, *dims))
-
-
-def _resized(name: str, self: Tensor, array: Any) -> Tensor:
-    """``self`` with another array, whose history cannot be differentiated from here on."""
-    edge = None
-    check_write(self)
-    if active and newest_tangent(self) is not None:
-        raise RuntimeError(f"{name}: cannot resize variables that has a forward grad")
-    if self._requires_grad and grad_mode.enabled:
-        check_inplace(self)
-        edge = NotImplementedNode(name, (gradient_edge(self),), array.shape, self._type), 0
-    begin_write(self)  # who saved the tensor would find another size
-    self._array = array
-    if self._meta is not None:
-        self._meta.fit_accumulator(array.shape, self._type)
-    if edge is not None:
-        set_history(self, edge)
-    return self
+    return replace_array(name, self, coo_resize(self._array, the_template.shape, *dims))
 
 
 # -- products in coordinate format ---------------------------------------------------------
