@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
+from string import ascii_letters
 from typing import Any
 
 from ..model.annotations import default, default_value, parameter_name
@@ -38,7 +40,8 @@ def scalar_type_rows(scalars: Sequence[ScalarType]) -> list[dict[str, str]]:
 
 
 def _itemsize(scalar: ScalarType) -> int:
-    bits = "".join(filter(str.isdigit, scalar.dtype))
+    digits = scalar.dtype.lstrip(ascii_letters)  # those of float8_e4m3fn are not all of its size
+    bits = "".join(takewhile(str.isdigit, digits))
     return int(bits) // 8 if bits else 1
 
 
