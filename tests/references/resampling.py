@@ -149,3 +149,63 @@ def place_of(i: int, n: int, align: bool) -> float:
     if align:
         return 2 * i / (n - 1) - 1 if n > 1 else 0.0
     return (2 * i + 1) / n - 1
+
+
+def on_grid(images: Array, grid: Array, mode: int, padding: int, aligned: bool) -> Array:
+    """Images at points, each the sum over all elements, weighted by how near they are in each dimension."""
+    sizes = images.shape[2:]
+    out = np.zeros((*images.shape[:2], *grid.shape[1:-1]))
+    for number, *point in np.ndindex(grid.shape[0], *grid.shape[1:-1]):
+        weights = np.ones(())
+        for x, size in zip(grid[(number, *point)][::-1], sizes, strict=True):
+            along = _near(
+                (x + 1) / 2 * (size - 1) if aligned else ((x + 1) * size - 1) / 2,
+                size,
+                mode,
+                padding,
+                aligned,
+            )
+            weights = weights[..., None] * along
+        out[(number, slice(None), *point)] = (images[number] * weights).sum(tuple(range(1, len(sizes) + 1)))
+    return out.astype(images.dtype)
+
+
+def _near(x: float, size: int, mode: int, padding: int, aligned: bool) -> Array:
+    """The weights that the elements of one dimension have at a place."""
+    if mode != 2:
+        x = _inside(x, size, padding, aligned)
+    weights = np.zeros(size)
+    for place in range(math.floor(x) - 1, math.floor(x) + 3):
+        away = abs(x - place)
+        if mode == 0:
+            weight = max(0.0, 1 - away)
+        elif mode == 1:
+            weight = float(place == np.round(x))
+        else:  # Keys' kernel
+            far = -0.75 * (((away - 5) * away + 8) * away - 4)
+            weight = (1.25 * away - 2.25) * away * away + 1 if away <= 1 else far if away < 2 else 0.0
+        index = int(_inside(place, size, padding, aligned)) if mode == 2 else place
+        if 0 <= index < size:
+            weights[index] += weight
+    return weights
+
+
+def _inside(x: float, size: int, padding: int, aligned: bool) -> float:
+    """A place as ``padding`` has it: as it is (0), at the border (1), or reflected (2)."""
+    low, high = (0.0, size - 1.0) if aligned else (-0.5, size - 0.5)
+    while padding == 2 and high > low and not low <= x <= high:
+        x = 2 * low - x if x < low else 2 * high - x
+    return x if padding == 0 else min(max(x, 0.0), size - 1.0)
+
+
+def on_grid_backward(
+    grad: Array, grid: Array, size: Shape, mode: int, padding: int, aligned: bool, dims: int
+) -> Array:
+    """What each element of the images counts at all points."""
+    sizes = tuple(size)[-dims:]
+    one = np.eye(math.prod(sizes)).reshape(1, -1, *sizes)
+    found = [on_grid(one, g[None], mode, padding, aligned)[0] for g in grid]
+    each = [
+        np.tensordot(g, f, (range(1, dims + 1), range(1, dims + 1))) for g, f in zip(grad, found, strict=True)
+    ]
+    return np.array(each).reshape(*grad.shape[:2], *sizes).astype(grad.dtype)
