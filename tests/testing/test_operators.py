@@ -207,5 +207,5 @@ def test_a_reference_is_written_once(tmp_path: Path) -> None:
     (tmp_path / "references" / "halves.py").write_text("def third(x):\n    return x / 3\n")
     assert sorted(declared._functions_in(tmp_path)) == ["half", "third", "twice"]
     (tmp_path / "references" / "halves.py").write_text("def half(x):\n    return 0.5 * x\n")
-    with pytest.raises(ValueError, match=r"reference half is in references\.py and in references/halves\.py"):
+    with pytest.raises(ValueError, match=r"reference half is in references/halves\.py and in references\.py"):
         declared._functions_in(tmp_path)
