@@ -372,6 +372,11 @@ def _joined(symbol: str, tests: Sequence[Expr]) -> Expr:
     return found[0] if len(found) == 1 else Logical(symbol, tuple(found))
 
 
+def dictionary(values: Mapping[Any, Expr], rest: Expr | None = None) -> Dictionary:
+    """A dictionary that is written out, of values by plain keys; ``**rest`` comes last."""
+    return Dictionary(tuple(map(constant, values)), tuple(values.values()), rest)
+
+
 # -- walking and rewriting -----------------------------------------------------------------------
 
 

@@ -6,11 +6,11 @@ than generated code has.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .expressions import Attribute, Call, Constant, Elements, Expr, Name
+from .expressions import Attribute, Call, Conditional, Constant, Elements, Expr, Name, Operation, all_of
 from .writer import write
 
 
@@ -97,15 +97,21 @@ def let(name: str, value: Expr) -> Assign:
     return Assign((Name(name),), value)
 
 
-def let_all(names: str, value: Expr) -> Assign:
+def let_all(several: str, value: Expr) -> Assign:
     """``a, b = value``, of names as they are written; or ``a = value``."""
-    found = [Name(name) for name in names.split(", ")]
-    return Assign((found[0] if len(found) == 1 else Elements("tuple", tuple(found)),), value)
+    found = names(several.split(", "))
+    return Assign((found[0] if len(found) == 1 else tuple_of(found),), value)
 
 
 def set_slot(owner: str, slot: str, value: Expr) -> Assign:
     """``owner.slot = value``"""
     return Assign((Attribute(Name(owner), slot),), value)
+
+
+def return_if(tests: Sequence[Expr], value: Expr) -> Statement:
+    """``if tests: return value``; where there are none, ``return value``."""
+    returned = Return(value)
+    return If(all_of(tests), (returned,)) if tests else returned
 
 
 def call(function: str, *arguments: Expr) -> Call:
@@ -124,6 +130,21 @@ def tuple_of(exprs: Iterable[Expr]) -> Elements:
 
 
 NONE, TRUE, FALSE = Constant(None), Constant(True), Constant(False)
+
+
+def is_none(expr: Expr) -> Expr:
+    """``expr is None``"""
+    return Operation("is", (expr, NONE))
+
+
+def is_there(expr: Expr) -> Expr:
+    """``expr is not None``"""
+    return Operation("is not", (expr, NONE))
+
+
+def unless_none(expr: Expr, value: Expr) -> Expr:
+    """``None if expr is None else value``"""
+    return Conditional(is_none(expr), NONE, value)
 
 
 # -- their text ------------------------------------------------------------------------------------

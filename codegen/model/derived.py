@@ -56,6 +56,11 @@ class Gradient:
     formula: Formula
     target: str | None = None  # a part that the formulas of these inputs share, by its name in them
 
+    @property
+    def targets(self) -> str:
+        """What a Node's ``apply`` calls what the formula gives: "g0" or "g0, g1", or the shared part."""
+        return self.target or ", ".join([f"g{i}" for i in self.inputs])
+
 
 @dataclass(frozen=True, slots=True)
 class NodeSpec:

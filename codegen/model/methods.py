@@ -30,12 +30,11 @@ from ...ir.statements import (
     names,
     tuple_of,
 )
-from .records import Input, Record, any_requires, next_edges
+from .records import ENABLED, Input, Record, any_requires, next_edges
 from .results import Result
 
 #: An argument that may not require gradients, and the test of whether it does.
 Refused = tuple[str, Expr]
-_ENABLED = dotted("grad_mode.enabled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +87,7 @@ class DefinedMethod:
         """The statements that refuse arguments that require gradients."""
         for name, condition in refused:
             error = call("not_differentiable", Constant(name), Constant(self.operator))
-            yield If(all_of([condition, _ENABLED]), (Raise(error),))
+            yield If(all_of([condition, ENABLED]), (Raise(error),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +117,7 @@ class FallbackMethod(DefinedMethod):
     def statements(self) -> Iterator[Statement]:
         yield let("out", self.call)
         noted = call("record_not_implemented", Constant(self.operator), next_edges(self.tensors), Name("out"))
-        yield If(all_of([any_requires(self.tensors), _ENABLED]), (Do(noted),))
+        yield If(all_of([any_requires(self.tensors), ENABLED]), (Do(noted),))
         yield Return(Name("out"))
 
 

@@ -17,11 +17,14 @@ from ...ir.statements import (
     Return,
     Statement,
     call,
+    is_none,
+    is_there,
     let,
     let_all,
     lines,
     names,
     set_slot,
+    unless_none,
 )
 
 
@@ -76,9 +79,8 @@ class Branch:
     targets: str  # "g0" or "g0, g1"
     formula: Expr
     named: tuple[Local, ...] = ()  # what the formula has in common
-    small: Expr | None = (
-        None  # the condition for computing so; else ``blocked`` are the statements that compute
-    )
+    #: The condition for computing so; else ``blocked`` are the statements that compute.
+    small: Expr | None = None
     blocked: Block = ()
     native: NativeCall | None = None
     may_be_scalars: bool = False  # whether a gradient may be a scalar where an array is wanted
@@ -151,8 +153,8 @@ class NodeClass:
 
     def release(self) -> Iterator[str]:
         """The text of the function after which what was saved cannot be used."""
-        freed = "None if node.slot is None else FREED"
-        return lines([set_slot("node", s, filled(freed.replace("slot", s))) for s in self.released])
+        freed = Name("FREED")
+        return lines([set_slot("node", s, unless_none(dotted(f"node.{s}"), freed)) for s in self.released])
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,9 +187,9 @@ class JvpFunction:
 
     def _statements(self) -> Iterator[Statement]:
         for tangent, refusal in self.refused:
-            yield If(_there(tangent), (Do(refusal),))
+            yield If(is_there(Name(tangent)), (Do(refusal),))
         for tangent, primal in self.zeros:
-            yield If(_absent(tangent), (let(tangent, call("zero_tangent", Name(primal))),))
+            yield If(is_none(Name(tangent)), (let(tangent, call("zero_tangent", Name(primal))),))
         yield from _bound(self.widened)
         for name, value in self.shared:
             yield let(name, value)
@@ -203,15 +205,7 @@ class JvpFunction:
             added: Expr = Operation("-x", (term.value,)) if term.negative else term.value
             if number:
                 more = Operation("-" if term.negative else "+", (total, term.value))
-                added = Conditional(_absent(self.sum), added, more)
-            yield If(_there(term.tangent), (let(self.sum, added),))
+                added = Conditional(is_none(total), added, more)
+            yield If(is_there(Name(term.tangent)), (let(self.sum, added),))
         if self.formulas[0] != total:
-            yield If(_absent(self.sum), (Return(NONE),))
-
-
-def _there(name: str) -> Expr:
-    return Operation("is not", (Name(name), NONE))
-
-
-def _absent(name: str) -> Expr:
-    return Operation("is", (Name(name), NONE))
+            yield If(is_none(total), (Return(NONE),))

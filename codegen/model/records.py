@@ -6,13 +6,30 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from ...ir.expressions import Constant, Dictionary, Expr, Name, Starred, all_of, any_of, dotted
+from ...ir.expressions import Constant, Expr, Name, Starred, all_of, any_of, dictionary, dotted
 from ...ir.reader import filled
-from ...ir.statements import NONE, Assign, For, If, Raise, Statement, call, let, names, set_slot, tuple_of
+from ...ir.statements import (
+    NONE,
+    Assign,
+    For,
+    If,
+    Raise,
+    Statement,
+    call,
+    is_there,
+    let,
+    names,
+    set_slot,
+    tuple_of,
+    unless_none,
+)
 from .annotations import parameter_name
 from .metadata import SLOTS
 from .results import Result, attached
 from .schema import Argument
+
+#: Whether the thread's mode has a history.
+ENABLED = dotted("grad_mode.enabled")
 
 
 class Undifferentiable(Enum):
@@ -57,7 +74,7 @@ class Input:
             case InputKind.TENSOR:
                 return filled("x._edge or (gradient_edge(x) if x._requires_grad else None)", x=x)
             case InputKind.OPTIONAL:
-                return filled("None if x is None else x._edge or gradient_edge(x)", x=x)
+                return unless_none(x, filled("x._edge or gradient_edge(x)", x=x))
         return Starred(call("gradient_edges", x))
 
 
@@ -142,7 +159,7 @@ def kept_metadata(what: str, name: str, kind: InputKind) -> Expr:
     if kind is InputKind.LIST:
         return filled("tuple([value for t in x])", value=filled(SLOTS[what], x=Name("t")), x=x)
     value = filled(SLOTS[what], x=x)
-    return filled("None if x is None else value", x=x, value=value) if kind is InputKind.OPTIONAL else value
+    return unless_none(x, value) if kind is InputKind.OPTIONAL else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +173,7 @@ class SaveGroup:
     @property
     def condition(self) -> Expr | None:
         """The test; None if it always holds."""
-        wanted = [filled("edges[i] is not None", i=Constant(i)) for i in self.edges]
+        wanted = [is_there(filled(f"edges[{i}]")) for i in self.edges]
         tests = [any_of(wanted)] if wanted else []
         tests += [] if self.further is None else [self.further]
         return all_of(tests) if tests else None
@@ -187,7 +204,7 @@ class Record:
     @property
     def condition(self) -> Expr:
         """The test of whether there is a history: an input requires gradients, and the mode has one."""
-        tests = [any_requires(self.inputs), dotted("grad_mode.enabled")]
+        tests = [any_requires(self.inputs), ENABLED]
         if self.undifferentiable is Undifferentiable.NO_HISTORY:
             tests.append(filled("differentiable(out._type)"))
         return all_of(tests)
@@ -238,8 +255,6 @@ class Record:
             if len(self.results) == 1 or number in self.outputs:
                 yield from result.attached(number)
         if self.constants:
-            version = [
-                filled("((storage_of(out), 0),)", out=Name(self.results[n].out)) for n in self.constants
-            ]
-            versions = Dictionary(tuple(map(Constant, self.constants)), tuple(version))
-            yield set_slot("node", "result_versions", versions)
+            outs = {n: Name(self.results[n].out) for n in self.constants}
+            versions = {n: filled("((storage_of(out), 0),)", out=out) for n, out in outs.items()}
+            yield set_slot("node", "result_versions", dictionary(versions))

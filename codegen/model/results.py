@@ -8,7 +8,21 @@ from enum import Enum
 
 from ...ir.expressions import Constant, Expr, Name, dotted
 from ...ir.reader import filled
-from ...ir.statements import FALSE, NONE, TRUE, Assign, If, Statement, call, let, set_slot, tuple_of
+from ...ir.statements import (
+    FALSE,
+    NONE,
+    TRUE,
+    Assign,
+    If,
+    Statement,
+    call,
+    is_none,
+    is_there,
+    let,
+    set_slot,
+    tuple_of,
+    unless_none,
+)
 
 
 class ResultKind(Enum):
@@ -64,7 +78,7 @@ class Result:
         """The statements that make the Tensor; an array may be a scalar of the array library's."""
         made = self._made(may_be_scalar)
         if self.optional:
-            yield If(filled("r is None", r=Name(self.variable)), (let(self.out, NONE),), tuple(made))
+            yield If(is_none(Name(self.variable)), (let(self.out, NONE),), tuple(made))
         else:
             yield from made
 
@@ -95,18 +109,14 @@ class Result:
         """The statements that give the Tensor its gradient edge, as the Node's result of this number."""
         made = attached(self.out, Constant(number))
         if self.optional:
-            yield If(filled("out is not None", out=Name(self.out)), tuple(made))
+            yield If(is_there(Name(self.out)), tuple(made))
         else:
             yield from made
 
     def of_each(self, attribute: str) -> Expr:
         """The expression of an attribute of the Tensor, None where that is."""
         value = dotted(f"{self.out}.{attribute}")
-        return (
-            filled("None if out is None else value", out=Name(self.out), value=value)
-            if self.optional
-            else value
-        )
+        return unless_none(Name(self.out), value) if self.optional else value
 
 
 def attached(out: str, number: Expr) -> Iterator[Statement]:

@@ -156,19 +156,21 @@ class ArrayWriter:
         translation = _Translation(self, spec, gradient)
         form = self._native_form(spec, gradient, number)
         several = any(spec.inputs[i].is_tensor_list for i in gradient.inputs)
-        target = gradient.target or ", ".join(f"g{i}" for i in gradient.inputs)
+        targets = gradient.targets
         expr = translation.result(gradient, several)
         types = self._types(spec, translation)
         tree = inline(translation.statements, expr)
         named, (tree,) = eliminate_common_subexpressions([tree], types)
         formula = self._with_kept_numbers(spec, tree, types)
-        arrays_only = None if several or ", " in target else self.specialiser.array_results.rewritten(formula)
+        arrays_only = (
+            None if several or ", " in targets else self.specialiser.array_results.rewritten(formula)
+        )
         last = not any("grad" in g.formula.names() for g in spec.gradients[number + 1 :])
-        blocked = tuple(self._blocked(translation, types, target, inline(named, tree), last))
+        blocked = tuple(self._blocked(translation, types, targets, inline(named, tree), last))
         return Branch(
             condition=condition_of(spec, gradient.inputs),
             prepare=tuple(self._unpack(spec, gradient)),
-            targets=target,
+            targets=targets,
             formula=arrays_only or formula,
             may_be_scalars=arrays_only is None and not several and self._is_strided(gradient.formula),
             named=tuple([Local(name, self._with_kept_numbers(spec, value, types)) for name, value in named]),
@@ -200,7 +202,7 @@ class ArrayWriter:
         return with_kept_numbers(expr, types, _NUMBERS, self.specialiser.closed)
 
     def _blocked(
-        self, translation: _Translation, types: Types, target: str, tree: Expr, last: bool
+        self, translation: _Translation, types: Types, targets: str, tree: Expr, last: bool
     ) -> Iterable[Statement]:
         """The statements that compute in blocks, if that is ever worth it.
 
@@ -217,7 +219,7 @@ class ArrayWriter:
         if into:
             yield _SPARE_STATEMENT
         call = call_of(runner, function, [Name(p) for p in parameters], into, scratch)
-        yield let_all(target, call)
+        yield let_all(targets, call)
 
     def _native(self, form: NativeForm, last: bool) -> NativeCall:
         """How a native kernel computes."""

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from ...ir.expressions import Attribute, Constant, Expr, Name, Subscript, all_of, count_names, replaced
 from ...ir.reader import filled, read_expression
-from ...ir.statements import Block, If, Return, Statement, call, let, lines
+from ...ir.statements import Block, If, Return, Statement, call, let, lines, return_if
 from .keyword_calls import KeywordForm
 
 #: The receiver's Type, as attempts call it.
@@ -26,8 +26,7 @@ class Attempt:
 
     def statement(self) -> Statement:
         """The statement that returns what it gives, if the tests hold."""
-        given = Return(self.call)
-        return If(all_of(self.tests), (given,)) if self.tests else given
+        return return_if(self.tests, self.call)
 
     @property
     def uses_of_type(self) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from ...ir.expressions import Attribute, Call, Constant, Dictionary, Expr, Name, Starred, Subscript
+from ...ir.expressions import Attribute, Call, Constant, Expr, Name, Starred, Subscript, dictionary
 from ...ir.reader import filled
 from ...ir.statements import FALSE, NONE, TRUE, call, names as names_of, tuple_of
 from ..model.annotations import annotation, default, parameter_name, return_annotation, users_name
@@ -119,7 +119,7 @@ class BindingWriter:
         loose = [Starred(Name("more"))] if more else []
         keywords = {a.name: names[a.name] for a in arguments if a.kwarg_only}
         keywords |= {"out": Name("out")} if out else {}
-        given = _among(keywords) if worded else _dictionary(keywords)
+        given = _among(keywords) if worded else dictionary(keywords)
         guard = [_NOT_ACTIVE, *([_NO_OUT] if out else []), *([_NO_KEYWORDS] if worded else [])]
         guard += [filled("not more")] if more else []
         return Binding(
@@ -209,7 +209,7 @@ class BindingWriter:
             self._returns((operator,)),
             None,
             () if attempt is None else (replace(attempt, receiver=None),),
-            _second_path(group, positional, _dictionary(keywords), _public(group, "", names)),
+            _second_path(group, positional, dictionary(keywords), _public(group, "", names)),
             group.doc,
             (_NOT_ACTIVE, *([_NO_OUT] if group.outs else []), one_type),
             words=words,
@@ -438,14 +438,9 @@ def _worded(operator: Operator) -> bool:
     return public and any(a.name in ("self", "input", "other") for a in operator.schema.arguments)
 
 
-def _dictionary(keywords: Names, rest: Expr | None = None) -> Expr:
-    """The keywords of a call."""
-    return Dictionary(tuple(map(Constant, keywords)), tuple(keywords.values()), rest)
-
-
 def _among(keywords: Names) -> Expr:
     """The keywords of a call: those of the signature, and whatever else was given."""
-    return _dictionary(keywords, _KEYWORDS) if keywords else _KEYWORDS
+    return dictionary(keywords, _KEYWORDS) if keywords else _KEYWORDS
 
 
 def _pairs(named: Iterable[tuple[str, Expr]]) -> Expr:
@@ -461,9 +456,7 @@ def _second_path(group: Group, *given: Expr) -> Call:
 def _making(second_path: Expr) -> Expr:
     """The same of what makes leaves."""
     assert isinstance(second_path, Call)
-    return replace(
-        second_path, function=Name("make"), arguments=(*second_path.arguments, Name("requires_grad"))
-    )
+    return call("make", *second_path.arguments, Name("requires_grad"))
 
 
 def _method(operator: Operator, values: Sequence[Expr]) -> Expr:

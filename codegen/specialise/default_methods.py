@@ -14,7 +14,6 @@ from ...ir.expressions import (
     Call,
     Conditional,
     Constant,
-    Dictionary,
     Expr,
     Keyword,
     Lambda,
@@ -24,6 +23,7 @@ from ...ir.expressions import (
     all_of,
     any_of,
     constant,
+    dictionary,
     dotted,
     replaced,
 )
@@ -221,8 +221,7 @@ class VariantWriter:
             return (NONE,)
         inputs = tuple_of(names(parameter_name(a.name) for a in node.inputs))
         arguments = {a.name: a for a in operator.schema.arguments}
-        slots = tuple([Constant(s.slot) for s in node.saved])
-        saved = Dictionary(slots, tuple([_kept(s, arguments) for s in node.saved]))
+        saved = dictionary({s.slot: _kept(s, arguments) for s in node.saved})
         return dotted(f"{node.module}.{node.name}"), inputs, saved, constant(tuple(node.outputs))
 
 
@@ -293,5 +292,5 @@ def _overlap(operator: Operator) -> tuple[Keyword, ...]:
     rules = {i: words[a.name] for i, a in enumerate(operator.schema.arguments) if a.name in words}
     if "out" in words:
         rules[-1] = words["out"]
-    keys, values = map(constant, rules), map(constant, rules.values())
-    return (Keyword("overlap", Dictionary(tuple(keys), tuple(values))),) if rules else ()
+    written = dictionary({i: Constant(word) for i, word in rules.items()})
+    return (Keyword("overlap", written),) if rules else ()

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
-from ...ir.expressions import Constant, Expr, Name, Subscript, all_of, constant
+from ...ir.expressions import Constant, Expr, Name, Subscript, constant
 from ...ir.reader import filled
-from ...ir.statements import If, Return, Statement, let
+from ...ir.statements import If, Statement, let, return_if
 from ..model.annotations import default
 from ..model.operators import Operator
 from ..model.schema import Argument
@@ -37,9 +37,7 @@ class KeywordForm:
         values = [
             let(local, Subscript(Name("keywords"), Constant(keyword))) for local, keyword in self.values
         ]
-        returned: Statement = Return(self.call)
-        if self.tests:
-            returned = If(all_of(self.tests), (returned,))
+        returned = return_if(self.tests, self.call)
         return If(filled("given == form", form=constant(self.given)), (*values, returned))
 
 

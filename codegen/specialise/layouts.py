@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...ir.expressions import Conditional, Expr, Name, Operation, all_of
+from ...ir.expressions import Conditional, Expr, Name, Operation, all_of, dotted
 from ...ir.reader import filled
-from ...ir.statements import call
+from ...ir.statements import call, unless_none
 from ..model.annotations import parameter_name
 from ..model.operators import Kernel, Operator, ResultLayout
 from ..model.results import Relaid
@@ -39,7 +39,8 @@ def relaid(operator: Operator, kernel: Kernel, number: int, variable: str, array
     optional = {a.name for a in operator.schema.arguments if a.type.is_optional_tensor}
     operands = [(parameter_name(n), n in optional) for n in layout.arguments]
     r, library = Name(variable), filled("T.backend.lib")
-    given = [filled("None if x is None else x._array" if o else "x._array", x=Name(n)) for n, o in operands]
+    arrays_of = [(Name(n), dotted(f"{n}._array"), o) for n, o in operands]
+    given = [unless_none(x, array) if o else array for x, array, o in arrays_of]
     made: Expr = call(layout.kind, library, r, *given)
     if layout.flag is not None:
         made = Conditional(Name(parameter_name(layout.flag)), made, call("contiguous", library, r))

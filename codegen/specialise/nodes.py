@@ -31,7 +31,7 @@ from ...ir.expressions import (
     walk,
 )
 from ...ir.reader import filled
-from ...ir.statements import NONE, call, tuple_of
+from ...ir.statements import NONE, call, is_there, tuple_of, unless_none
 from ...ir.types import ARRAY, Types, ValueType
 from ..check.names import TENSOR_BUILTINS
 from ..model.annotations import parameter_name
@@ -74,8 +74,8 @@ def condition_of(node: NodeSpec, positions: Iterable[int]) -> Expr:
     """Whether any of the inputs wants its gradient."""
     tests = []
     for p in positions:
-        wanted = "any(edge)" if node.inputs[p].is_tensor_list else "edge is not None"
-        tests.append(filled(wanted, edge=edge_of(node, p)))
+        edge = edge_of(node, p)
+        tests.append(call("any", edge) if node.inputs[p].is_tensor_list else is_there(edge))
     return any_of(tests)
 
 
@@ -199,7 +199,7 @@ class NodeWriter:
         return Branch(
             condition=condition_of(spec, gradient.inputs),
             prepare=tuple(prepare),
-            targets=gradient.target or ", ".join(f"g{i}" for i in gradient.inputs),
+            targets=gradient.targets,
             formula=tree,
             named=tuple(self._widened(spec, gradient, rewriter.known, tree)),
         )
@@ -422,6 +422,5 @@ def unpack_statement(spec: NodeSpec, argument: Argument, position: int | None, c
     if not argument.is_tensor:
         return Local(name, kept)
     value = call("unpack_tensor", kept, version, edge)
-    if conditional or argument.type.is_optional_tensor:
-        return Local(name, filled("None if kept is None else value", kept=kept, value=value))
-    return Local(name, value)
+    absent = conditional or argument.type.is_optional_tensor
+    return Local(name, unless_none(kept, value) if absent else value)

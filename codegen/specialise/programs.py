@@ -421,7 +421,6 @@ def _store(code: Code, name: str) -> None:
 def _add_branch(code: Code, branch: Branch) -> None:
     for local in branch.prepare:
         _add_local(code, local)
-    targets = branch.targets.split(", ")
     end = ""
     if (native := branch.native) is not None:
         otherwise, end = code.label(), code.label()
@@ -433,6 +432,7 @@ def _add_branch(code: Code, branch: Branch) -> None:
     code.push(_over_slots(branch.formula))
     if end:
         code.place(end)
+    targets = branch.targets.split(", ")
     if len(targets) > 1:
         code.add("unpack", len(targets))
     for target in targets:

@@ -21,7 +21,6 @@ from ...ir.expressions import (
     Keyword,
     Lambda,
     Name,
-    Operation,
     Parameter,
     Starred,
     count_names,
@@ -29,7 +28,7 @@ from ...ir.expressions import (
     replaced,
     rewritten,
 )
-from ...ir.statements import names, tuple_of
+from ...ir.statements import is_none, names, tuple_of, unless_none
 from ...ir.types import OWN, WEAK, Types, ValueType
 from ..derive.derived import Derived
 from ..model.annotations import parameter_name
@@ -420,7 +419,7 @@ class Specialiser:
             if a.type.is_optional_tensor:
                 name = Name(parameter_name(a.name))
                 there = Elements("tuple", (Attribute(name, "_array"),))
-                given.append(Starred(Conditional(_is_none(name), Elements("tuple", ()), there)))
+                given.append(Starred(Conditional(is_none(name), Elements("tuple", ()), there)))
         type_ = _RESULT_TYPES.get(operator.result_kind, Name("T"))
         return Call(
             self._function(function.qualified),
@@ -506,10 +505,6 @@ def _given_namespace(expr: Expr, functions: Mapping[str, str]) -> Expr:
 _ARRAY_OF_SELF = dotted("self._array")
 
 
-def _is_none(expr: Expr) -> Expr:
-    return Operation("is", (expr, Constant(None)))
-
-
 def _array(argument: Argument, hooked: bool, converted: bool = False) -> Expr:
     """The array, or the plain value, that a kernel gets for an argument.
 
@@ -525,11 +520,11 @@ def _array(argument: Argument, hooked: bool, converted: bool = False) -> Expr:
     elif argument.is_tensor_list:
         each = Name("t")
         item = _operand(each, hooked)
-        item = Conditional(_is_none(each), Constant(None), item) if optional else item
+        item = unless_none(each, item) if optional else item
         return Comprehension("list", item, (Clause(each, given),))
     else:
         return given
-    return Conditional(_is_none(given), Constant(None), value) if optional else value
+    return unless_none(given, value) if optional else value
 
 
 def _operand(tensor: Expr, hooked: bool) -> Expr:

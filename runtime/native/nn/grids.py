@@ -232,19 +232,19 @@ def grid_sample_gradient(
     dims = len(orders)
     sizes, channels = input.shape[-dims:], input.shape[-dims - 1]
     out = np.zeros(grid.shape, grid.dtype)
-    both: tuple[Array, Array] | None = None
+    plain = Points.of(grid, channels, sizes, mode, padding, align_corners, orders)
+    if mode == NEAREST or plain.vanish:
+        return out
+    both = _channels(grad, dims, plain.shape[2]), _channels(input, dims, plain.elements)
+    found = out.reshape(plain.grid.shape)
+    if mode == BILINEAR and dims == 2 and not any(orders) and plain.kernel("add_slopes") is not None:
+        _add_slopes(plain, *both, found)
+        return out
     for d in range(dims):
         raised = [order + (place == d) for place, order in enumerate(orders)]
         points = Points.of(grid, channels, sizes, mode, padding, align_corners, raised)
-        if points.vanish:
-            continue
-        both = both or (_channels(grad, dims, points.shape[2]), _channels(input, dims, points.elements))
-        found = out.reshape(points.grid.shape)
-        if mode == BILINEAR and dims == 2 and not any(orders) and points.kernel("add_slopes") is not None:
-            plain = Points.of(grid, channels, sizes, mode, padding, align_corners, orders)
-            _add_slopes(plain, *both, found)
-            break
-        _add_sampled(points, *both, found[..., dims - 1 - d])
+        if not points.vanish:
+            _add_sampled(points, *both, found[..., dims - 1 - d])
     return out
 
 
