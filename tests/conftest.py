@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import gc
 import importlib.util
 import os
@@ -23,15 +22,17 @@ from scratch import Scratch, copy_project
 from short_reports import (
     pytest_report_from_serializable as pytest_report_from_serializable,
     pytest_report_to_serializable as pytest_report_to_serializable,
+    send_less,
 )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The BLAS of each worker has its share of the processors.
+    """Workers send little, and the BLAS of each has its share of the processors.
 
     Else its threads, which it asks for matrices of any size, wait for a processor that another worker has:
     milliseconds for what takes microseconds, spinning.
     """
+    send_less(config)
     if workers := config.getoption("numprocesses", None):
         share = (os.cpu_count() or 1) // int(workers)
         os.environ.setdefault("OPENBLAS_NUM_THREADS", str(max(1, share)))
@@ -61,7 +62,7 @@ def unfreeze() -> None:
 
 
 #: The numbers of threads and the environment when a test begins.
-BEFORE = pytest.StashKey[tuple[dict[str, int], dict[str, str]]]()
+BEFORE = pytest.StashKey[tuple[dict[str, int], dict[bytes, bytes]]]()
 #: What of the environment the processes heed that tests start; torch and others keep notes there, too.
 HEEDED = re.compile(r"\w+_NUM_THREADS|(TENGEN|OPENBLAS|NPY|MALLOC|PYTHON(?!HASHSEED)|LD)_?\w*|PATH|HOME")
 #: Folders whose tests run commands, in processes of their own, for seconds each.
@@ -106,20 +107,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.write_line("torch is not installed: NOTHING WAS COMPARED WITH IT", yellow=True)
 
 
-def heeded() -> dict[str, str]:
-    """What the environment tells the processes that tests start."""
-    return {name: os.environ[name] for name in os.environ if _is_heeded(name)}
-
-
-@functools.cache
-def _is_heeded(name: str) -> bool:
-    return HEEDED.fullmatch(name) is not None
+def environment() -> dict[bytes, bytes]:
+    """The environment as it is stored: of each test it is asked twice, and to decode it takes as long."""
+    return dict(os.environ._data)  # type: ignore[attr-defined]
 
 
 @pytest.hookimpl(tryfirst=True)  # before what skips a test, which ends its setup
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """A test that is marked ``oracle`` runs only where torch is installed."""
-    item.stash[BEFORE] = thread_counts(), heeded()
+    item.stash[BEFORE] = thread_counts(), environment()
     if item.get_closest_marker("oracle") is not None and importlib.util.find_spec("torch") is None:
         pytest.skip("torch is not installed")
 
@@ -135,15 +131,17 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
         _thawed.clear()
         gc.collect()
         gc.freeze()
-    (before, environment), after = item.stash[BEFORE], thread_counts()
+    (before, kept), after = item.stash[BEFORE], thread_counts()
     if not before.items() <= after.items():  # a library may have been loaded
         set_thread_counts(before)
         pytest.fail(f"threads: {before} before it, {after} after it; it needs the fixture threads_kept")
-    if changed := sorted({name for name, _ in heeded().items() ^ environment.items()}):
-        for name in changed:
-            os.environ.pop(name, None)
-        os.environ.update(environment)
-        pytest.fail(f"it changed {changed} in the environment; monkeypatch undoes that")
+    stored = {name for name, _ in kept.items() ^ environment().items()}
+    changed = {name: kept.get(s) for s in stored if HEEDED.fullmatch(name := os.fsdecode(s))}
+    for name, value in changed.items():
+        os.environ.pop(name, None)
+        os.environ.update({} if value is None else {name: os.fsdecode(value)})
+    if changed:
+        pytest.fail(f"it changed {sorted(changed)} in the environment; monkeypatch undoes that")
 
 
 @pytest.hookimpl(wrapper=True)
