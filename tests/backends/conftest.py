@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -10,6 +11,9 @@ from pathlib import Path
 import pytest
 
 from tengen.codegen.gen import main as generate
+
+# Each operator is compiled for each shape and called once: what JAX's compiler saves it takes many times over.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "array_api_backend"
 
