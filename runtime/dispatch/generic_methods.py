@@ -14,6 +14,7 @@ from ..autograd.grad_mode import grad_mode
 from ..autograd.inference_mode import run_in_mode
 from ..autograd.relatives import relate
 from ..autograd.view import as_view
+from ..core.error_notes import public_name
 from ..core.errors import explain
 from .operator import by_method
 from .view_steps import shared_view, shared_views
@@ -146,7 +147,7 @@ def _computed(method: str, arguments: tuple[Any, ...], compute: Compute) -> Any:
 
 
 def running_operator() -> str:
-    """The name of the operator whose kernel runs in this thread, for what may be wrong later; "" for none.
+    """The function by which errors tell of the operator whose kernel runs in this thread; "" for none.
 
     The frames have it: to note it for each kernel, of which few ask, would make all calls slower.
     """
@@ -157,7 +158,7 @@ def running_operator() -> str:
         frame = frame.f_back
     method: str = frame.f_locals["method"]
     operator = by_method(method)
-    return (method if operator is None else operator.name).partition(".")[0]
+    return public_name(method if operator is None else operator.name)
 
 
 def _finished(

@@ -319,7 +319,7 @@ VALUES: dict[str, Callable[[Any], Any]] = {
     "nonzero": lambda x: x.nonzero(),
     "masked_select": lambda x: x.masked_select(x > 0),
     "index": lambda x: x[x > 0],
-    "_unique2": lambda x: x.unique(),
+    "unique": lambda x: x.unique(),
     "bincount": lambda x: x.long().abs().bincount(),
     "repeat_interleave": lambda x: x.repeat_interleave(x.long().abs()),
     "equal": lambda x: tengen.equal(x, x),
