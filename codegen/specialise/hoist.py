@@ -6,8 +6,7 @@ below CPUType. A method stays as low as it must and goes as high as it can.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ..model.methods import AbsentMethod, CallMethod, KernelMethod, Method
@@ -34,9 +33,9 @@ def hoist(node: ClassNode) -> None:
         hoist(child)
     names = dict.fromkeys(name for child in node.children for name in child.methods)
     for name in names:
-        texts = Counter(child.methods[name] for child in node.children if name in child.methods)
+        found = _counted([child.methods[name] for child in node.children if name in child.methods])
         # Of two that are as common the longer one: more is saved.
-        method, count = max(texts.items(), key=lambda found: (found[1], _LENGTHS.get(type(found[0]), 1)))
+        method, count = max(found, key=lambda each: (each[1], _LENGTHS.get(type(each[0]), 1)))
         if isinstance(method, AbsentMethod) or count < 2:
             continue
         node.methods[name] = method
@@ -46,6 +45,15 @@ def hoist(node: ClassNode) -> None:
                 del child.methods[name]
             elif own is None:
                 child.methods[name] = AbsentMethod(name)
+
+
+def _counted(methods: Iterable[Method]) -> list[tuple[Method, int]]:
+    """The methods that differ, and how often each is there: to hash what is long takes longer."""
+    found: list[tuple[Method, int]] = []
+    for method in methods:
+        at = next((i for i, (known, _) in enumerate(found) if known is method or known == method), len(found))
+        found[at : at + 1] = [(method, found[at][1] + 1 if at < len(found) else 1)]
+    return found
 
 
 def tree(root: str, branches: Mapping[str, Mapping[str, dict[str, Method]]]) -> ClassNode:

@@ -116,7 +116,8 @@ class Specialiser:
         self._modules = frozenset(backend.kernels)
         self._reduced = reduced
         self._computed: dict[tuple[OperatorName, bool, bool, bool], Method] = {}
-        self._cache: dict[tuple[OperatorName, str, bool, bool], Method | None] = {}
+        #: By category, whether it records, and whether it has the scalar type.
+        self._made: dict[tuple[str, bool, bool], dict[OperatorName, Method | None]] = {}
 
     # -- which methods a class has ---------------------------------------------------------
 
@@ -129,13 +130,14 @@ class Specialiser:
 
     def methods(self, variants: Iterable[Variant], scalar: ScalarType, recording: bool) -> dict[str, Method]:
         """The methods of the class of one scalar type; those that it inherits or lacks are left out."""
+        made = [self._made.setdefault((scalar.category, recording, known), {}) for known in (False, True)]
         found: dict[str, Method] = {}
         for variant in variants:
             supported = self.supports(variant.operator, scalar)
-            key = (variant.name, scalar.category, recording, supported)
-            if key not in self._cache:
-                self._cache[key] = self._method(variant, scalar, recording, supported)
-            method = self._cache[key]
+            method = made[supported].get(variant.name, ...)
+            if method is ...:
+                method = self._method(variant, scalar, recording, supported)
+                made[supported][variant.name] = method
             if method is not None:
                 found[method.name] = method
         return found

@@ -42,8 +42,9 @@ class Widening:
         ``edge`` is where that goes which is computed of the first of them and has its shape, if it is known.
         """
         numbers = {a.name for a in operator.schema.arguments if not a.is_tensor_like}
+        plain = {*numbers, *TENSOR_BUILTINS, *helpers}
         parts = [part for tree in trees for part in walk(tree)]
-        steps = sum([self._rounds(p, helpers) for p in parts if not self._is_plain(p, numbers, helpers)])
+        steps = sum([self._rounds(part, helpers) for part in parts if not self._is_plain(part, plain)])
         if not tensors or not steps:
             return
         given = ", ".join(tensors)
@@ -52,10 +53,9 @@ class Widening:
         else:
             yield Local(given, call("widened_to_sum", edge, *names(tensors)))
 
-    def _is_plain(self, part: Expr, numbers: Collection[str], helpers: Collection[str]) -> bool:
-        """Whether no tensor takes part."""
-        names = {name.id for name in free_names(part)}
-        return not names - {*numbers, *TENSOR_BUILTINS, *helpers} - self.operators.keys()
+    def _is_plain(self, part: Expr, plain: Collection[str]) -> bool:
+        """Whether no tensor takes part: all names are ``plain``, or operators'."""
+        return all(name.id in plain or name.id in self.operators for name in free_names(part))
 
     def _rounds(self, part: Expr, helpers: Collection[str]) -> int:
         """How often a part of a formula rounds, without those that it is made of."""
