@@ -23,6 +23,7 @@ from pathlib import Path
 
 import pytest
 from private_names import PRIVATE_THERE
+from syntax_trees import absolute, imported, modules, nodes, tree
 
 from tengen.codegen.derive.derived import derive
 from tengen.codegen.emit.files import Renderer
@@ -34,47 +35,6 @@ PROJECT = Path(__file__).resolve().parent.parent
 
 
 # -- imports -------------------------------------------------------------------------------
-
-
-@functools.cache
-def tree(path: Path) -> ast.Module:
-    """The syntax tree of a module."""
-    return ast.parse(path.read_text(encoding="utf-8"), str(path))
-
-
-@functools.cache
-def modules(folder: str) -> tuple[Path, ...]:
-    """The Python files below a folder of the project."""
-    return tuple(sorted((PROJECT / folder).rglob("*.py")))
-
-
-@functools.cache
-def imported(path: Path, for_types: bool = False) -> tuple[str, ...]:
-    """The full names of all that a module imports, wherever in it; what is for type checkers if asked for."""
-    found: list[str] = []
-    waiting: list[ast.AST] = [tree(path)]
-    while waiting:
-        node = waiting.pop()
-        if not for_types and isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            waiting += node.orelse
-            continue
-        waiting += ast.iter_child_nodes(node)
-        if isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            module = absolute(path, node)
-            found += [f"{module}.{alias.name}" for alias in node.names]
-    return tuple(found)
-
-
-def absolute(path: Path, node: ast.ImportFrom) -> str:
-    """The module of a ``from`` import, relative ones too."""
-    if not node.level:
-        return node.module or ""
-    folders = path.relative_to(PROJECT).parent.parts
-    package = ("tengen", *(folders[1:] if folders[0] == "runtime" else folders))
-    parts = package[: len(package) - node.level + 1]
-    return ".".join((*parts, *([node.module] if node.module else [])))
 
 
 def below(name: str, packages: tuple[str, ...]) -> bool:
@@ -137,7 +97,7 @@ def test_what_stages_hand_on_is_frozen() -> None:
     found = [
         f"{path.relative_to(PROJECT)}: {node.name}"
         for path in (*(PROJECT / "ir").glob("*.py"), *modules("codegen/model"))
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         if isinstance(node, ast.ClassDef)
         for d in node.decorator_list
         if ast.unparse(d).startswith("dataclass") and "frozen=True" not in ast.unparse(d)
@@ -151,7 +111,7 @@ def test_text_is_read_and_written_in_one_module_each(function: str, modules_of: 
     found = {
         str(path.relative_to(PROJECT))
         for path in (*modules("ir"), *modules("codegen"))
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         if isinstance(node, ast.Attribute | ast.ImportFrom) and _names(node, function)
     }
     assert found == {f"ir/{module}.py" for module in modules_of}
@@ -351,7 +311,7 @@ def test_imports_inside_the_runtime_are_relative() -> None:
     found = [
         f"{path.relative_to(PROJECT)}:{node.lineno}"
         for path in modules("runtime")
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         if isinstance(node, ast.ImportFrom)
         and not node.level
         and below(node.module or "", ("tengen",))
@@ -360,18 +320,18 @@ def test_imports_inside_the_runtime_are_relative() -> None:
     assert not found
 
 
-def private_names(path: Path, parsed: ast.Module) -> Iterator[tuple[int, str]]:
+def private_names(path: Path, parsed: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
     """Names with an underscore that a module of runtime/ takes from another one of the runtime's."""
     known = {f"tengen.{name.removesuffix('.__init__')}" for name in runtime_imports()}
     others: dict[str, str] = {}
-    for node in ast.walk(parsed):
+    for node in parsed:
         for alias in node.names if isinstance(node, ast.ImportFrom) else ():
             full = f"{absolute(path, node)}.{alias.name}"  # type: ignore[arg-type]
             if full in known:
                 others[alias.asname or alias.name] = full
             elif full.rpartition(".")[0] in known and is_private(alias.name):
                 yield node.lineno, alias.name
-    for node in ast.walk(parsed):
+    for node in parsed:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and is_private(node.attr):
             owner = others.get(node.value.id)
             if owner is not None and f"{owner}.{node.attr}" not in known:
@@ -386,7 +346,7 @@ def test_no_module_uses_the_private_names_of_another() -> None:
     found = [
         f"{path.relative_to(PROJECT)}:{line} {name}"
         for path in modules("runtime")
-        for line, name in private_names(path, tree(path))
+        for line, name in private_names(path, nodes(path))
         if name not in PRIVATE_THERE
     ]
     assert not found
@@ -396,7 +356,7 @@ def test_private_names_are_found() -> None:
     """Imported ones, and those that stand behind the name of a module; not attributes of anything else."""
     text = "from ..views import _pieces\nfrom ..nn import pooling as host\nhost._places\nother._mask"
     path = PROJECT / "runtime" / "native" / "array_api" / "windows.py"
-    assert list(private_names(path, ast.parse(text))) == [(1, "_pieces"), (3, "_places")]
+    assert list(private_names(path, list(ast.walk(ast.parse(text))))) == [(1, "_pieces"), (3, "_places")]
 
 
 #: What kernels share with higher floors; the last is the line of a program to warn of.
@@ -551,7 +511,7 @@ def test_nothing_lists_operators() -> None:
     """No list, set, tuple or dict has the names of three operators."""
     found = []
     for path in core():
-        for node in ast.walk(tree(path)):
+        for node in nodes(path):
             items = node.keys if isinstance(node, ast.Dict) else getattr(node, "elts", [])
             values = {item.value for item in items if isinstance(item, ast.Constant)}
             listed = sorted(values & operator_names())
@@ -582,7 +542,7 @@ def test_autograd_calls_no_operator() -> None:
     for path in modules("runtime/autograd"):
         if path.parent.name == "forward":
             continue
-        for node in ast.walk(tree(path)):
+        for node in nodes(path):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                 owner, called = ast.unparse(node.func.value), ast.unparse(node.func)
                 known = node.func.attr in operator_names() and called not in OTHERS

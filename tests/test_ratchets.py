@@ -12,7 +12,8 @@ import re
 from collections.abc import Callable, Iterator
 
 import pytest
-from test_layers import PROJECT, module_name, modules, runtime_imports, strongly_connected, tree
+from syntax_trees import modules, nodes, tree
+from test_layers import PROJECT, module_name, runtime_imports, strongly_connected
 
 from tengen import c_accelerator
 from tengen.testing.declared import declarations
@@ -56,7 +57,7 @@ def cost_names() -> frozenset[str]:
 def functions(folder: str) -> Iterator[ast.FunctionDef]:
     """The functions of a folder of the runtime."""
     for path in modules(f"runtime/{folder}"):
-        for node in ast.walk(tree(path)):
+        for node in nodes(path):
             if isinstance(node, ast.FunctionDef):
                 yield node
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 import pytest
-from test_layers import tree
+from syntax_trees import nodes, tree
 
 from tengen.codegen.model.metadata import METADATA, SLOTS
 from tengen.codegen.model.names import BINARY_OPERATORS, CATEGORIES, NUMPY_NAMES, TENSOR_OPTIONS
@@ -36,7 +36,7 @@ def displays(path: Path) -> tuple[tuple[int, set[str]], ...]:
 
 
 def _displays(path: Path) -> Iterator[tuple[int, set[str]]]:
-    for node in ast.walk(tree(path)):
+    for node in nodes(path):
         if isinstance(node, ast.Dict):
             yield node.lineno, words(node.keys)
             yield node.lineno, words(node.values)
@@ -71,7 +71,7 @@ TWICE = {frozenset({"Scalar", "SymInt", "bool", "float", "int"})}
 def listings(path: Path) -> Iterator[tuple[bool, frozenset[str], int]]:
     """The displays of four strings or more and nothing else: whether of a dict, whose keys they are."""
     exported: list[ast.expr] = []  # the names that a module has, which are no table
-    for node in ast.walk(tree(path)):
+    for node in nodes(path):
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             exported.append(node.value)
         if node in exported:
@@ -126,7 +126,7 @@ def test_the_classes_of_numbers_stand_once() -> None:
     found = [
         str(path.relative_to(PROJECT))
         for path in sorted((PROJECT / "runtime").rglob("*.py"))
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         if isinstance(node, ast.Set) and {ast.unparse(e) for e in node.elts} == {c.__name__ for c in NUMBERS}
     ]
     assert found == ["runtime/core/numbers.py"]
@@ -184,7 +184,7 @@ def test_every_cost_is_used() -> None:
     used = {
         alias.name
         for path in (PROJECT / "runtime").rglob("*.py")
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         if isinstance(node, ast.ImportFrom) and (node.module or "").endswith("core.costs")
         for alias in node.names
     }
@@ -195,7 +195,7 @@ def test_one_module_shares_work_out_among_threads() -> None:
     found = {
         path.name
         for path in (PROJECT / "runtime").rglob("*.py")
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("parallel_for")
     }
     assert found == {"parallel.py"}

@@ -156,8 +156,7 @@ def running_operator() -> str:
         if frame.f_back is None:
             return ""
         frame = frame.f_back
-    method: str = frame.f_locals["method"]
-    operator = by_method(method)
+    operator = by_method(method := frame.f_locals["method"])
     return public_name(method if operator is None else operator.name)
 
 

@@ -34,7 +34,7 @@ def repository(scratch: Scratch) -> Scratch:
     """The scratch copy with a commit of all that declares operators."""
     for command in (
         ["init", "-q"],
-        ["add", "."],
+        ["-c", "core.looseCompression=0", "add", "."],  # the objects live for a test
         ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first"],
     ):
         subprocess.run(["git", *command], cwd=scratch.root, check=True)

@@ -46,6 +46,7 @@ def report(function: str) -> str:
     return "\n".join(texts)
 
 
+@cache
 def functions() -> list[str]:
     return sorted({o.name.function for o in explainer().declared.operators})
 

@@ -18,7 +18,8 @@ from pathlib import Path
 if (TESTS := str(Path(__file__).resolve().parents[1])) not in sys.path:
     sys.path[:0] = [TESTS, str(Path(TESTS) / "helpers")]
 
-from test_layers import FLOORS, IR, LARGEST_RING, PROJECT, STAGES, imported, modules, runtime_imports, tree
+from syntax_trees import imported, modules, tree
+from test_layers import FLOORS, IR, LARGEST_RING, PROJECT, STAGES, runtime_imports
 
 PICTURE = PROJECT / "docs" / "pictures" / "house.svg"
 PAGE = PROJECT / "docs" / "architecture.md"

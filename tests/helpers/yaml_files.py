@@ -12,4 +12,9 @@ _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 def read_yaml(path: Path) -> Any:
     """What a file holds."""
-    return yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)
+    return yaml_of(path.read_text(encoding="utf-8"))
+
+
+def yaml_of(text: str) -> Any:
+    """What a text says."""
+    return yaml.load(text, Loader=_LOADER)
