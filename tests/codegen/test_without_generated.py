@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-
-from tengen.codegen.read.entries import mechanism_of
+from scratch import keep_declarations
 
 if TYPE_CHECKING:
     from conftest import Scratch
@@ -43,11 +42,7 @@ def failing(generated: Path) -> None:
 @pytest.fixture
 def small(scratch: Scratch) -> Scratch:
     """A scratch copy that declares the functions of one file: generated in a second."""
-    for path in (scratch.root / "declarations").iterdir():
-        if path.is_file() and mechanism_of(path) is not None and path.name != "native_functions.scan.yaml":
-            path.unlink()
-    done = scratch.python("-m", "tengen.codegen.gen")
-    assert done.returncode == 0, done.stdout
+    keep_declarations(scratch, "native_functions.scan.yaml")
     return scratch
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
+import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -16,24 +18,33 @@ from tengen.codegen.emit.cache import Cache, Kept
 from tengen.testing.declared import declarations
 
 if TYPE_CHECKING:
-    import subprocess
-
     from conftest import Scratch
 
     Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def scratch(few: Scratch) -> Scratch:
+    """A scratch copy with a few operators: of none are the values asked for."""
+    return few
 
 
 def state(folder: Path) -> dict[str, tuple[bytes, int]]:
     return {p.name: (p.read_bytes(), p.stat().st_mtime_ns) for p in folder.iterdir() if p.is_file()}
 
 
+def of_files(done: subprocess.CompletedProcess[str]) -> str:
+    """What a command says of files: what authors should know is told where something is generated."""
+    return "\n".join([line for line in done.stdout.split("\n") if re.search(r"^ *same |^\d+ files", line)])
+
+
 def test_the_same_with_and_without(scratch: Scratch, tengen: Command) -> None:
     assert tengen("gen").returncode == 0
     before = state(scratch.root / "generated")
-    answers = [(tengen("gen", "--check").stdout, tengen("gen").stdout)]
+    answers = [(of_files(tengen("gen", "--check")), of_files(tengen("gen")))]
     for file in (caches := scratch.root / ".cache").glob("*.*"):
         file.unlink()
-    answers.append((tengen("gen", "--check").stdout, tengen("gen").stdout))
+    answers.append((of_files(tengen("gen", "--check")), of_files(tengen("gen"))))
     assert len(set(answers)) == 1
     kept = {"generated.json", "declared.pickle", "rendered.json", "lowered.txt"}
     assert {p.name for p in caches.glob("*.*")} == kept

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tengen.codegen.read.entries import mechanism_of
+
 PROJECT = Path(__file__).resolve().parents[2]
 FOLDERS = ("codegen", "declarations", "generated", "ir", "runtime", "templates", "tests")
 #: What the generator knows of the same files.
@@ -56,21 +58,33 @@ def tree(root: Path) -> Path:
     return Path(dev.tree(root))
 
 
-def copy_project(root: Path, names: Iterable[str] = FOLDERS) -> Scratch:
-    """Copy folders and files of the project to ``root``, with pyproject.toml."""
+def copy_project(root: Path, names: Iterable[str] = FOLDERS, project: Path = PROJECT) -> Scratch:
+    """Copy folders and files of the project, or of a copy of it, to ``root``, with pyproject.toml."""
     root.mkdir(parents=True, exist_ok=True)
     for name in names:
-        source = PROJECT / name
+        source = project / name
         if source.is_dir():
             # Compiled files come along: the copies have the times of their sources.
             shutil.copytree(source, root / name, ignore=shutil.ignore_patterns(".*"))
         else:
             shutil.copy2(source, root)
     for kept in KEPT:
-        if (PROJECT / ".cache" / kept).is_file():
+        if (project / ".cache" / kept).is_file():
             (root / ".cache").mkdir(exist_ok=True)
-            shutil.copy2(PROJECT / ".cache" / kept, root / ".cache")
-    shutil.copy2(PROJECT / "pyproject.toml", root)
+            shutil.copy2(project / ".cache" / kept, root / ".cache")
+    shutil.copy2(project / "pyproject.toml", root)
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     path = os.pathsep.join((str(Path(sys.executable).parent), kept.get("PATH", "")))
     return Scratch(root, {**kept, "PYTHONPATH": str(tree(root)), "PATH": path})
+
+
+def keep_declarations(copy: Scratch, *kept: str) -> None:
+    """Of the files that declare operators only those of these names are left, and what they generate.
+
+    What the commands do with a declaration does not depend on how many there are; how long they take does.
+    """
+    for path in (copy.root / "declarations").iterdir():
+        if path.is_file() and mechanism_of(path) is not None and path.name not in kept:
+            path.unlink()
+    done = copy.python("-m", "tengen.codegen.gen")
+    assert done.returncode == 0, done.stdout
