@@ -11,14 +11,17 @@ import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .emit.cache import GENERATOR, Kept, sources
 from .model.operators import Declarations
 from .read.libraries import Library
 
+if TYPE_CHECKING:
+    from .pipeline import Base
+
 #: Of whose classes is what is declared: a file of the cache names no others, so that to read it runs nothing.
-_MODULES = ("tengen.ir.", "tengen.codegen.model.")
+_MODULES = ("tengen.ir.", "tengen.codegen.model.", "tengen.codegen.check.", "tengen.codegen.pipeline")
 _BUILTINS = frozenset({"Ellipsis", "complex"})
 
 
@@ -29,20 +32,37 @@ def load(declarations: Path, runtime: Path, library: Library | None = None) -> D
     """
     kept = Kept("declared.pickle", declarations, library, sources(declarations, runtime, library))
     content = kept.read()
-    found = None if content is None else _declared(content)
-    if found is None:
+    found = None if content is None else _read(content)
+    if not isinstance(found, Declarations):
         from .pipeline import load as load_anew  # late: most of the generator
 
-        with _lowered(declarations, library) as lowered:
-            found = load_anew(declarations, runtime, library, lowered)
+        if library is None:
+            with _lowered(declarations) as lowered:
+                found = load_anew(declarations, runtime, None, lowered)
+        else:
+            found = load_anew(declarations, runtime, library, base=_base(declarations, runtime))
+        kept.write(pickle.dumps(found, pickle.HIGHEST_PROTOCOL))
+    return found
+
+
+def _base(declarations: Path, runtime: Path) -> Base:
+    """What tengen declares, which does not change with a library that stands on it."""
+    from .pipeline import Base, load_base
+
+    kept = Kept("base.pickle", declarations, None, sources(declarations, runtime, None))
+    content = kept.read()
+    found = None if content is None else _read(content)
+    if not isinstance(found, Base):
+        with _lowered(declarations) as lowered:
+            found = load_base(declarations, runtime, lowered)
         kept.write(pickle.dumps(found, pickle.HIGHEST_PROTOCOL))
     return found
 
 
 @contextmanager
-def _lowered(declarations: Path, library: Library | None) -> Iterator[set[str]]:
+def _lowered(declarations: Path) -> Iterator[set[str]]:
     """The checksums of the native kernels that this generator has lowered, as they are kept and kept anew."""
-    kept = Kept("lowered.txt", declarations, library, GENERATOR)
+    kept = Kept("lowered.txt", declarations, None, GENERATOR)
     before = frozenset((kept.read() or b"").decode(errors="replace").split())
     lowered = set(before)
     yield lowered
@@ -50,18 +70,17 @@ def _lowered(declarations: Path, library: Library | None) -> Iterator[set[str]]:
         kept.write("\n".join(sorted(lowered)).encode())
 
 
-def _declared(content: bytes) -> Declarations | None:
+def _read(content: bytes) -> object:
     """What a file of the cache holds; None where it is damaged."""
     collecting = gc.isenabled()
     gc.disable()  # nothing of it is garbage, and there is much of it
     try:
-        found = _Reader(io.BytesIO(content)).load()
+        return _Reader(io.BytesIO(content)).load()
     except Exception:  # a damaged pickle raises anything
         return None
     finally:
         if collecting:
             gc.enable()
-    return found if isinstance(found, Declarations) else None
 
 
 class _Reader(pickle.Unpickler):
@@ -70,6 +89,6 @@ class _Reader(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         if module.startswith(_MODULES) or (module == "builtins" and name in _BUILTINS):
             found = super().find_class(module, name)
-            if found is Ellipsis or isinstance(found, type):
+            if found is Ellipsis or (isinstance(found, type) and found.__module__ == module):
                 return found
         raise pickle.UnpicklingError(f"{module}.{name} is no class of what is declared")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -28,25 +27,20 @@ class Collected:
 
 
 def collect(
-    declarations: Path,
-    library: Library | None,
-    tables: Tables,
-    native: FunctionIndex,
-    own_native: FunctionIndex,
-    report: Report,
+    declarations: Path, display: str, tables: Tables, native: FunctionIndex, report: Report
 ) -> Collected:
-    """All that tengen declares, and a library on top of it, whose functions are in ``own_native`` too."""
-    base = f"tengen/{declarations.name}" if library is not None else declarations.name
-    declared, others = _read_folder(declarations, base, tables, native, report, MODULES)
-    entries, kernels = others["derivatives"], []
-    if library is not None:
-        own, own_others = _read_folder(
-            library.declarations, library.display, tables, own_native, report, KERNELS
-        )
-        declared = [*declared, *(_of_library(item, library.name) for item in own)]
-        entries, kernels = [*entries, *own_others["derivatives"]], own_others[KERNELS]
-    words = {word: s.name for s in tables.scalar_types.values() for word in (s.dtype, *s.aliases)}
-    return Collected(_unique(declared, words, report), entries, kernels, others[MODULES])
+    """All that tengen declares; ``display`` is the folder as messages show it."""
+    declared, others = _read_folder(declarations, display, tables, native, report, MODULES)
+    return Collected(_unique(declared, tables, report), others["derivatives"], [], others[MODULES])
+
+
+def collect_library(
+    library: Library, base: Collected, tables: Tables, native: FunctionIndex, report: Report
+) -> Collected:
+    """What a library declares: its operators behind tengen's, and its entries alone."""
+    declared, others = _read_folder(library.declarations, library.display, tables, native, report, KERNELS)
+    every = [*base.operators.values(), *(_of_library(item, library.name) for item in declared)]
+    return Collected(_unique(every, tables, report), others["derivatives"], others[KERNELS], base.modules)
 
 
 def _of_library(item: Declared, library: str) -> Declared:
@@ -93,13 +87,9 @@ def _known_file(path: Path, display: str, report: Report) -> None:
     )
 
 
-def _unique(
-    declared: list[Declared], words: Mapping[str, str], report: Report
-) -> dict[OperatorName, Declared]:
-    """The operators by name; one that is listed twice, or whose method's name is taken, is reported.
-
-    ``words`` are the names of scalar types that users write, and the types.
-    """
+def _unique(declared: list[Declared], tables: Tables, report: Report) -> dict[OperatorName, Declared]:
+    """The operators by name; one that is listed twice, or whose method's name is taken, is reported."""
+    words = {word: s.name for s in tables.scalar_types.values() for word in (s.dtype, *s.aliases)}
     result: dict[OperatorName, Declared] = {}
     methods: dict[str, OperatorName] = {}
     functions: dict[str, Place] = {}  # of tengen, which come before a library's

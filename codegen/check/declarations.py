@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from ..model.diagnostics import Report
 from ..model.operators import Derivative, Operator
 from ..model.schema import OperatorName
@@ -14,37 +16,40 @@ from .vocabulary import autogen_names
 
 
 def check_operators(
-    declared: dict[OperatorName, Declared], sources: Sources, own: Sources, report: Report
+    declared: Mapping[OperatorName, Declared], sources: Sources, report: Report
 ) -> tuple[dict[OperatorName, Operator], frozenset[OperatorName]]:
-    """The operators, and the names of those that have a mistake."""
+    """The operators that these sources are of, and the names of those that have a mistake.
+
+    ``declared`` are all that there are: of a library's tengen's, too.
+    """
     names = {name: item.place for name, item in declared.items()}
     derived = [name for item in declared.values() for name in autogen_names(item)]
-    checkers = {s.library: OperatorChecker(s, names, derived, report) for s in (sources, own)}
+    checker = OperatorChecker(sources, names, derived, report)
     result: dict[OperatorName, Operator] = {}
     bad: set[OperatorName] = set()
     for name, item in declared.items():
-        before = len(report.diagnostics)
-        result[name] = checkers[name.namespace].operator(item)
-        if len(report.diagnostics) != before:
-            bad.add(name)
+        if name.namespace == sources.library:
+            before = len(report.diagnostics)
+            result[name] = checker.operator(item)
+            if len(report.diagnostics) != before:
+                bad.add(name)
     return result, frozenset(bad)
 
 
 def check_derivatives(
-    entries: list[Entry],
+    entries: Iterable[Entry],
     operators: dict[OperatorName, Operator],
     sources: Sources,
-    own: Sources,
+    known: Mapping[OperatorName, Place],
     report: Report,
 ) -> list[Derivative]:
-    """The derivatives of all entries, without those that have a mistake."""
-    tengens, owns = (DerivativeChecker(operators, s, report) for s in (sources, own))
-    places: dict[OperatorName, Place] = {}
+    """The derivatives of entries, without those that have a mistake; ``known`` are those that there are."""
+    checker = DerivativeChecker(operators, sources, report)
+    places = dict(known)
     result = []
     for entry in entries:
         before = len(report.diagnostics)
-        of_library = own.library and entry.place.file.startswith(f"{own.home}/")
-        derivative = (owns if of_library else tengens).derivative(entry)
+        derivative = checker.derivative(entry)
         if derivative is None:
             continue
         place = entry.fields["name"].place

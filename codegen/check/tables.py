@@ -92,17 +92,14 @@ def load_tables(
     native: FunctionIndex,
     symbolics: FunctionIndex,
     report: Report,
-    library: Library | None = None,
     lowered: set[str] | None = None,
 ) -> Tables:
-    """Reads the tables, and the backends of a library; mistakes are reported.
+    """Reads the tables; mistakes are reported.
 
     ``lowered`` are the native kernels that need not be lowered to see whether they can be.
     """
     scalar_types = load_scalar_types(directory, report)
     backends = load_backends(directory, scalar_types, native, report)
-    if library is not None:
-        backends = library_backends(library, backends, scalar_types, native, report)
     tags: dict[str, str] = {}
     listed: list[tuple[str, Located]] = []
     for fields, _ in table_rows(directory, "tags.yaml", _TAG_KEYS, ("tag", "desc"), report):
@@ -116,6 +113,12 @@ def load_tables(
         directory, primitives.routines, report, set() if lowered is None else lowered
     )
     return Tables(scalar_types, backends, tags, primitives, excluded, native_kernels)
+
+
+def with_backends(tables: Tables, library: Library, native: FunctionIndex, report: Report) -> Tables:
+    """The tables with the backends of a library, and its kernels."""
+    backends = library_backends(library, tables.backends, tables.scalar_types, native, report)
+    return replace(tables, backends=backends)
 
 
 def _native_kernels(

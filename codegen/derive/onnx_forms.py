@@ -48,16 +48,10 @@ class NoForm(Exception):
 
 
 def with_symbolics(
-    operators: Mapping[OperatorName, Operator],
-    primitives: Mapping[str, Primitive],
-    symbolics: FunctionIndex,
-    own: FunctionIndex,
+    operators: Mapping[OperatorName, Operator], primitives: Mapping[str, Primitive], symbolics: FunctionIndex
 ) -> dict[OperatorName, Operator]:
-    """The operators with what follows where entries say no symbolic; a library's by its ``own`` functions."""
-    return {
-        name: with_symbolic(operator, primitives, own if name.namespace else symbolics)
-        for name, operator in operators.items()
-    }
+    """The operators with what follows where entries say no symbolic."""
+    return {name: with_symbolic(o, primitives, symbolics) for name, o in operators.items()}
 
 
 def with_symbolic(operator: Operator, primitives: Mapping[str, Primitive], index: FunctionIndex) -> Operator:

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from tengen.codegen.loaded import load as load_kept
 from tengen.codegen.model.diagnostics import DeclarationErrors, Report
 from tengen.codegen.model.operators import Declarations, Operator
 from tengen.codegen.pipeline import load, load_reporting
 from tengen.codegen.read.keys import DERIVATIVE_KEYS, KEYS
+from tengen.codegen.read.libraries import Library
 
 PROJECT = Path(__file__).parents[2]
 
@@ -250,3 +252,31 @@ def test_codegen_needs_no_arrays() -> None:
     probe = f"import sys, types; {package}; {code}"
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_what_a_library_stands_on_is_kept(folder: Path) -> None:
+    """And read again where it has changed, or is damaged; what is loaded is the same."""
+    (folder / "pyproject.toml").touch()
+    mine = folder / "lib" / "mine"
+    (mine / "declarations").mkdir(parents=True)
+    own = mine / "declarations" / "native_functions.yaml"
+    own.write_text(
+        '- func: cubed(Tensor self) -> Tensor\n  dispatch: {CPU: self * self * self}\n  samples: ["[3]"]\n'
+    )
+    library = Library("mine", "mine", mine.parent, mine)
+
+    def declared() -> Declarations:
+        return load_kept(folder / "declarations", folder / "runtime", library)
+
+    first, kept = declared(), folder / ".cache" / "base.pickle"
+    assert first == load(folder / "declarations", folder / "runtime", library)
+    content = kept.read_bytes()
+    own.write_text(own.read_text().replace("cubed", "fourth").replace("self *", "self * self *", 1))
+    second = declared()
+    assert kept.read_bytes() == content and {"exp", "mine::fourth"} < operators(second).keys()
+    kept.write_bytes(content[: len(content) // 2])
+    own.write_text(own.read_text().replace("fourth", "cubed").replace("self * self *", "self *", 1))
+    assert declared() == first
+    below = folder / "declarations" / "native_functions.yaml"
+    below.write_text(below.read_text().replace("CPU: xp.exp(self)", "CPU: xp.exp(self + 0)"))
+    assert operators(declared())["exp"].kernels["CPU"].formula.text == "xp.exp(self + 0)"
