@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from checkers import mypy_cache
 
 PROJECT = Path(__file__).resolve().parents[2]
 PROGRAM = """\
@@ -49,7 +50,9 @@ def said(checker: str, clone: Path, file: str, *options: str) -> tuple[int, str]
 
 @pytest.mark.parametrize("checker", ["mypy", "pyright"])
 def test_a_program_in_a_clone(checker: str, clone: Path) -> None:
-    options = ["--cache-dir", str(clone / "mypy")] if checker == "mypy" else ["--pythonpath", sys.executable]
+    options = ["--pythonpath", sys.executable]
+    if checker == "mypy":
+        options = ["--cache-dir", str(mypy_cache(clone / "mypy"))]
     status, text = said(checker, clone, "right.py", *options)
     assert status == 0, text
     status, text = said(checker, clone, "wrong.py", *options)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from checkers import mypy_cache
 
 HERE = Path(__file__).resolve().parent
 PROJECT = HERE.parent.parent
@@ -40,13 +41,8 @@ def mypy(library: Path) -> Said:
     """What ``mypy --strict`` says of the files beside this one."""
     if importlib.util.find_spec("mypy") is None:
         pytest.skip("mypy is not installed")
-    options = [
-        "--strict",
-        "--config-file",
-        str(PROJECT / "pyproject.toml"),
-        "--cache-dir",
-        str(library / "mypy"),
-    ]
+    cache = mypy_cache(library / "mypy")
+    options = ["--strict", "--config-file", str(PROJECT / "pyproject.toml"), "--cache-dir", str(cache)]
     done = subprocess.run(
         [sys.executable, "-m", "mypy", *options, *map(str, files())],
         env={**os.environ, "MYPYPATH": str(library)},
