@@ -180,7 +180,7 @@ class DaskNamespace(Namespace):
         """One task, on whole arrays; computed now where only the values tell what comes out."""
         if like is None:
             return super().on_host(function, like, *arrays)
-        task = dask.delayed(_as_tuple, pure=True)(function, *arrays)
+        task = dask.delayed(_as_tuple)(function, *arrays)  # not pure: named by content, a part got lost
         return [da.from_delayed(task[i], tuple(shape), dtype) for i, (shape, dtype) in enumerate(like)]
 
     def constant(self, array: Any) -> Any:
