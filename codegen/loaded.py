@@ -8,10 +8,10 @@ from __future__ import annotations
 import gc
 import io
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .emit.cache import GENERATOR, Kept, sources
 from .model.operators import Declarations
@@ -19,6 +19,8 @@ from .read.libraries import Library
 
 if TYPE_CHECKING:
     from .pipeline import Base
+
+T = TypeVar("T")
 
 #: Of whose classes is what is declared: a file of the cache names no others, so that to read it runs nothing.
 _MODULES = ("tengen.ir.", "tengen.codegen.model.", "tengen.codegen.check.", "tengen.codegen.pipeline")
@@ -30,31 +32,37 @@ def load(declarations: Path, runtime: Path, library: Library | None = None) -> D
 
     Raises DeclarationErrors with every mistake that was found; then nothing is kept.
     """
-    kept = Kept("declared.pickle", declarations, library, sources(declarations, runtime, library))
-    content = kept.read()
-    found = None if content is None else _read(content)
-    if not isinstance(found, Declarations):
+
+    def anew() -> Declarations:
         from .pipeline import load as load_anew  # late: most of the generator
 
-        if library is None:
-            with _lowered(declarations) as lowered:
-                found = load_anew(declarations, runtime, None, lowered)
-        else:
-            found = load_anew(declarations, runtime, library, base=_base(declarations, runtime))
-        kept.write(pickle.dumps(found, pickle.HIGHEST_PROTOCOL))
-    return found
+        if library is not None:
+            return load_anew(declarations, runtime, library, base=_base(declarations, runtime))
+        with _lowered(declarations) as lowered:
+            return load_anew(declarations, runtime, None, lowered)
+
+    kept = Kept("declared.pickle", declarations, library, sources(declarations, runtime, library))
+    return _kept(kept, Declarations, anew)
 
 
 def _base(declarations: Path, runtime: Path) -> Base:
     """What tengen declares, which does not change with a library that stands on it."""
     from .pipeline import Base, load_base
 
-    kept = Kept("base.pickle", declarations, None, sources(declarations, runtime, None))
-    content = kept.read()
-    found = None if content is None else _read(content)
-    if not isinstance(found, Base):
+    def anew() -> Base:
         with _lowered(declarations) as lowered:
-            found = load_base(declarations, runtime, lowered)
+            return load_base(declarations, runtime, lowered)
+
+    kept = Kept("base.pickle", declarations, None, sources(declarations, runtime, None))
+    return _kept(kept, Base, anew)
+
+
+def _kept(kept: Kept, kind: type[T], anew: Callable[[], T]) -> T:
+    """What is kept; where nothing is, what is made anew, which is then kept."""
+    content = kept.read()
+    found = None if content is None else _read(content, kind)
+    if found is None:
+        found = anew()
         kept.write(pickle.dumps(found, pickle.HIGHEST_PROTOCOL))
     return found
 
@@ -70,17 +78,18 @@ def _lowered(declarations: Path) -> Iterator[set[str]]:
         kept.write("\n".join(sorted(lowered)).encode())
 
 
-def _read(content: bytes) -> object:
-    """What a file of the cache holds; None where it is damaged."""
+def _read(content: bytes, kind: type[T]) -> T | None:
+    """What a file of the cache holds; None where it is damaged, or of another kind."""
     collecting = gc.isenabled()
     gc.disable()  # nothing of it is garbage, and there is much of it
     try:
-        return _Reader(io.BytesIO(content)).load()
+        found = _Reader(io.BytesIO(content)).load()
     except Exception:  # a damaged pickle raises anything
         return None
     finally:
         if collecting:
             gc.enable()
+    return found if isinstance(found, kind) else None
 
 
 class _Reader(pickle.Unpickler):

@@ -51,8 +51,12 @@ def _counted(methods: Iterable[Method]) -> list[tuple[Method, int]]:
     """The methods that differ, and how often each is there: to hash what is long takes longer."""
     found: list[tuple[Method, int]] = []
     for method in methods:
-        at = next((i for i, (known, _) in enumerate(found) if known is method or known == method), len(found))
-        found[at : at + 1] = [(method, found[at][1] + 1 if at < len(found) else 1)]
+        for at, (known, count) in enumerate(found):
+            if known is method or known == method:
+                found[at] = known, count + 1
+                break
+        else:
+            found.append((method, 1))
     return found
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from scratch import copy_project, keep_declarations
+from scratch import commit_all, copy_project, keep_declarations
 
 if TYPE_CHECKING:
     from conftest import Scratch
@@ -47,10 +47,5 @@ def tengen(scratch: Scratch) -> Command:
 @pytest.fixture
 def repository(scratch: Scratch) -> Scratch:
     """The scratch copy with a commit of all that declares operators."""
-    for command in (
-        ["init", "-q"],
-        ["-c", "core.looseCompression=0", "add", "."],  # the objects live for a test
-        ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first"],
-    ):
-        subprocess.run(["git", *command], cwd=scratch.root, check=True)
+    commit_all(scratch.root)
     return scratch

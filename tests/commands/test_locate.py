@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from scratch import copy_project
+from scratch import commit_all, copy_project
 from verify_reports import Told, verify
 
 if TYPE_CHECKING:
@@ -408,12 +408,7 @@ def test_a_new_module_selects_what_is_made_of_it(mine: Path, tengen: Command) ->
     untouched = {name: (mine / name).read_text() for name in FILES}
     for name in FILES:
         (mine / name).unlink()
-    for command in (
-        ["init", "-q"],
-        ["-c", "core.looseCompression=0", "add", "."],  # the objects live for a test
-        ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first"],
-    ):
-        subprocess.run(["git", *command], cwd=mine, check=True)
+    commit_all(mine)
     for name, text in untouched.items():
         (mine / name).write_text(text)
     change(

@@ -88,3 +88,13 @@ def keep_declarations(copy: Scratch, *kept: str) -> None:
             path.unlink()
     done = copy.python("-m", "tengen.codegen.gen")
     assert done.returncode == 0, done.stdout
+
+
+def commit_all(folder: Path) -> None:
+    """Make a repository of a folder, with one commit of all that is in it."""
+    for command in (
+        ["init", "-q"],
+        ["-c", "core.looseCompression=0", "add", "."],  # the objects live for a test
+        ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first"],
+    ):
+        subprocess.run(["git", *command], cwd=folder, check=True)
