@@ -16,7 +16,7 @@
     python dev.py sanitize  the accelerator built with sanitizers, under the tests that call it most
     python dev.py cuda      what a GPU does, with the Python that runs this: it needs CuPy, and no network
     python dev.py array_api the array API standard's own tests, of a checkout that one names, or cloned
-    python dev.py install   the environment alone, with the extras that are named: install test docs
+    python dev.py install   the environment alone, with the extras that are named: install test docs oracle
     python dev.py mutants   whether the tests notice the mistakes that are listed in tests/mutants
 
 Each command but cuda makes the environment .venv if it is not there and installs what it needs into it.
@@ -31,6 +31,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 import venv
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -56,18 +57,18 @@ def run(*command: str | Path, cwd: Path = ROOT, **environment: str) -> int:
 
 #: What tests and the demo use where it can be installed: not every platform has a wheel of llvmlite.
 COMPILE = "compile"
+#: torch, which tests compare with where it can be installed.
+ORACLE = "oracle"
 
 
-def require(*extras: str, optional: Sequence[str] = ()) -> None:
+def require(*extras: str, optional: Sequence[str] = ()) -> bool:
     """Make the environment, and install the project with the extras unless that was done.
 
-    Where those that are optional cannot be installed this is said, and the others are.
+    Where one that is optional cannot be installed this is said, and the others are. Returns whether all are.
     """
     if not PYTHON.exists():
         print(f"making the environment {ENVIRONMENT.name}", flush=True)
         venv.create(ENVIRONMENT, with_pip=True, clear=True)
-    wanted = [*extras, *optional]
-    marks = {e: ENVIRONMENT / f".installed-{e}" for e in wanted}
     # The sources of the accelerator are built when the project is installed.
     sources = [
         ROOT / "pyproject.toml",
@@ -76,29 +77,51 @@ def require(*extras: str, optional: Sequence[str] = ()) -> None:
         ROOT / "runtime" / "c_accelerator" / "operations.def",
     ]
     settings = max([path.stat().st_mtime for path in sources])
-    if all(m.exists() and m.stat().st_mtime >= settings for m in marks.values()):
-        return
-    if not install(wanted):
-        if not optional or not install(extras):
-            sys.exit(f"installing tengen[{','.join(extras)}] failed")
+    missing = [each for each in (*extras, *optional) if not is_installed(each, settings)]
+    if not missing or install(missing, settings):
+        return True
+    if not set(optional).intersection(missing):
+        sys.exit(f"installing tengen[{','.join(extras)}] failed")
+    needed = [each for each in missing if each not in optional]
+    if needed and not install(needed, settings):
+        sys.exit(f"installing tengen[{','.join(extras)}] failed")
+    refused = [each for each in missing if each in optional and not install([each], settings)]
+    if refused:
         lines = "!" * 79
-        print(lines, f"{', '.join(optional)} cannot be installed here: tengen runs without", lines, sep="\n")
-    for mark in marks.values():
-        mark.touch()
+        print(lines, f"{', '.join(refused)} cannot be installed here: tengen runs without", lines, sep="\n")
+    return not refused
 
 
-def install(extras: Sequence[str]) -> bool:
-    """Install the project with extras; whether that went well.
+def mark(name: str) -> Path:
+    """The file that tells that the project, which is "", or one of its extras is installed."""
+    return ENVIRONMENT / f".installed-{name}"
+
+
+def is_installed(name: str, settings: float) -> bool:
+    """Whether the project or an extra was installed with the settings of that time, or later ones."""
+    return mark(name).exists() and mark(name).stat().st_mtime >= settings
+
+
+def install(extras: Sequence[str], settings: float) -> bool:
+    """Install extras, and the project where it is not, or was with older settings; whether that went well.
 
     What is installed is compiled when it is imported, most of it never.
     """
     print(f"installing tengen[{','.join(extras)}]", flush=True)
-    return not run(PYTHON, *PIP, "--editable", f".[{','.join(extras)}]")
+    wanted: list[str] = ["--editable", f".[{','.join(extras)}]"]
+    if is_installed("", settings):  # to build the accelerator takes longest
+        declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+        wanted = [text for e in extras for text in declared["project"]["optional-dependencies"][e]]
+    if run(PYTHON, *PIP, *wanted):
+        return False
+    for name in ("", *extras):
+        mark(name).touch()
+    return True
 
 
 def prepare(arguments: Sequence[str]) -> int:
     """The environment, with the extras that are named: what other commands then need not install."""
-    require(*arguments, optional=[COMPILE])
+    require(*[each for each in arguments if each != ORACLE], optional=[COMPILE, *({ORACLE} & {*arguments})])
     return 0
 
 
@@ -148,7 +171,7 @@ def check(arguments: Sequence[str]) -> int:
 def oracle(arguments: Sequence[str]) -> int:
     """The comparisons with torch; with --all every sample of PyTorch's own database of operators."""
     require("test", optional=[COMPILE])
-    if not install(["oracle"]):
+    if not require(optional=[ORACLE]):
         print(
             "!" * 79,
             "torch 2.13.0 cannot be installed here: NOTHING WAS COMPARED WITH IT",
@@ -177,7 +200,7 @@ def machines(arguments: Sequence[str]) -> int:
 
 def programs(arguments: Sequence[str]) -> int:
     """Run packages that are written for PyTorch where that is not installed, and compare with its numbers."""
-    require("test", *(["oracle"] if "--record" in arguments else []), optional=[COMPILE])
+    require("test", *([ORACLE] if "--record" in arguments else []), optional=[COMPILE])
     return run(PYTHON, "tests/programs/package_programs.py", *arguments)
 
 
