@@ -2,7 +2,7 @@
 
     python dev.py demo      generate, import, train a small classifier on handwritten digits
     python dev.py test      the tests; --without-native those of kernels, with NumPy's forms in their place,
-                            and of the engine, without the accelerator
+                            and of the engine, without the C machine
     python dev.py check     ruff, mypy, and whether generated/ is what declarations/ generate, here and in the
                             example library
     python dev.py library   the example library, built as a wheel, tested beside a wheel of tengen
@@ -13,7 +13,7 @@
     python dev.py machines  the tests with other BLAS kernels, orders of sums, Pythons, versions: hours;
                             newest is a minute of the newest Python that is here
     python dev.py fuzz      random programs of operators, for as many --minutes as one wants
-    python dev.py sanitize  the accelerator built with sanitizers, under the tests that call it most
+    python dev.py sanitize  the C machine built with sanitizers, under the tests that call it most
     python dev.py cuda      what a GPU does, with the Python that runs this: it needs CuPy, and no network
     python dev.py array_api the array API standard's own tests, of a checkout that one names, or cloned
     python dev.py install   the environment alone, with the extras that are named: install test docs oracle
@@ -69,12 +69,12 @@ def require(*extras: str, optional: Sequence[str] = ()) -> bool:
     if not PYTHON.exists():
         print(f"making the environment {ENVIRONMENT.name}", flush=True)
         venv.create(ENVIRONMENT, with_pip=True, clear=True)
-    # The sources of the accelerator are built when the project is installed.
+    # The sources of the C machine are built when the project is installed.
     sources = [
         ROOT / "pyproject.toml",
         ROOT / "setup.py",
-        *(ROOT / "runtime" / "c_accelerator").glob("*.[ch]"),
-        ROOT / "runtime" / "c_accelerator" / "operations.def",
+        *(ROOT / "runtime" / "fast_paths").glob("*.[ch]"),
+        ROOT / "runtime" / "fast_paths" / "operations.def",
     ]
     settings = max([path.stat().st_mtime for path in sources])
     missing = [each for each in (*extras, *optional) if not is_installed(each, settings)]
@@ -109,7 +109,7 @@ def install(extras: Sequence[str], settings: float) -> bool:
     """
     print(f"installing tengen[{','.join(extras)}]", flush=True)
     wanted: list[str] = ["--editable", f".[{','.join(extras)}]"]
-    if is_installed("", settings):  # to build the accelerator takes longest
+    if is_installed("", settings):  # to build the C machine takes longest
         declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
         wanted = [text for e in extras for text in declared["project"]["optional-dependencies"][e]]
     if run(PYTHON, *PIP, *wanted):
@@ -134,7 +134,7 @@ def demo(arguments: Sequence[str]) -> int:
 #: The tests that run most kernels with most values, and the engine's.
 OF_KERNELS = (
     *("tests/operators/test_values.py", "tests/operators/test_derivatives.py"),
-    *("tests/formulas", "tests/native", "tests/operators/test_first_paths.py"),
+    *("tests/formulas", "tests/kernels", "tests/operators/test_first_paths.py"),
     *("tests/autograd/test_backward.py", "tests/autograd/test_inplace.py", "tests/autograd/test_views.py"),
 )
 
@@ -143,13 +143,13 @@ def test(arguments: Sequence[str]) -> int:
     """The tests, on all cores; neighbours run in one process, which makes what they share once.
 
     With --without-native NumPy's forms run in the place of native kernels, and Python in that of the
-    accelerator; where no others are named, the tests of kernels and of the engine alone.
+    C machine; where no others are named, the tests of kernels and of the engine alone.
     """
     require("test", optional=[COMPILE])
     chosen = [a for a in arguments if a != "--without-native"]
     environment = {}
     if len(chosen) < len(arguments):
-        environment["TENGEN_NATIVE"] = environment["TENGEN_ACCELERATOR"] = "0"
+        environment["TENGEN_NATIVE"] = environment["TENGEN_FAST_PATHS"] = "0"
         chosen = chosen or [*OF_KERNELS]
     return run(PYTHON, "-m", "pytest", "-n", "auto", "--dist", "worksteal", *chosen, **environment)
 
@@ -223,7 +223,7 @@ def fuzz(arguments: Sequence[str]) -> int:
 
 
 def sanitize(arguments: Sequence[str]) -> int:
-    """What GCC's sanitizers see in the accelerator."""
+    """What GCC's sanitizers see in the C machine."""
     require("test", optional=[COMPILE])
     return run(PYTHON, "tests/machines/sanitized.py", *arguments)
 
@@ -241,7 +241,7 @@ def array_api(arguments: Sequence[str]) -> int:
 
 #: Fails where the kernels of tengen's wheel are not those that are used.
 CARRIED = """
-from tengen.native.machine_code.status import status
+from tengen.machine_code.status import status
 found = status()
 print(f"native kernels: {found.used}; {found.reason}")
 raise SystemExit(found.used != "library")

@@ -1,4 +1,4 @@
-"""Wheels: for any platform, or for one if libraries of native kernels or the accelerator were built for it.
+"""Wheels: for any platform, or for one if libraries of native kernels or the C machine were built for it.
 
 All else that setuptools should know is in pyproject.toml.
 """
@@ -15,12 +15,12 @@ from setuptools.command.bdist_wheel import bdist_wheel
 
 ROOT = Path(__file__).parent
 LIBRARIES = ROOT / "generated" / "machine_code"
-ACCELERATOR = Path("runtime", "c_accelerator")
+FAST_PATHS = Path("runtime", "fast_paths")
 SOURCES = (".c", ".def", ".h")
 
 
 def extensions() -> list[Extension]:
-    """The accelerator, which tengen does without: where there is no compiler it is left out.
+    """The C machine, which tengen does without: where there is no compiler it is left out.
 
     It relies on the interpreter's lock: a free-threaded Python has none.
     """
@@ -30,15 +30,15 @@ def extensions() -> list[Extension]:
         import numpy
     except ImportError:
         return []
-    sources = [path for path in sorted((ROOT / ACCELERATOR).iterdir()) if path.suffix in SOURCES]
-    written = b"".join([path.read_bytes() for path in sources])  # as c_accelerator/__init__.py reads them
+    sources = [path for path in sorted((ROOT / FAST_PATHS).iterdir()) if path.suffix in SOURCES]
+    written = b"".join([path.read_bytes() for path in sources])  # as fast_paths/__init__.py reads them
     warnings = [] if sys.platform == "win32" else ["-Wall", "-Wextra"]
     return [
         Extension(
-            "tengen.c_accelerator.machine",
-            [str(ACCELERATOR / path.name) for path in sources if path.suffix == ".c"],
+            "tengen.fast_paths.machine",
+            [str(FAST_PATHS / path.name) for path in sources if path.suffix == ".c"],
             include_dirs=[numpy.get_include()],
-            depends=[str(ACCELERATOR / path.name) for path in sources if path.suffix != ".c"],
+            depends=[str(FAST_PATHS / path.name) for path in sources if path.suffix != ".c"],
             define_macros=[("SOURCES", f"{zlib.crc32(written)}U")],
             extra_compile_args=warnings,
             optional=True,
@@ -49,19 +49,19 @@ def extensions() -> list[Extension]:
 class Wheel(bdist_wheel):
     """A wheel whose name says the platform if it carries libraries, which are for any Python.
 
-    With the accelerator it is for one Python, as an extension is that uses more than the limited API has.
+    With the C machine it is for one Python, as an extension is that uses more than the limited API has.
     """
 
     def get_tag(self) -> tuple[str, str, str]:
         """The Pythons, the interface and the platform."""
         python, interface, platform = super().get_tag()
-        if not self._has_accelerator():
+        if not self._has_fast_paths():
             python, interface, platform = "py3", "none", "any"
         if any(LIBRARIES.glob("*.contents")):
             platform = (self.plat_name or platform).replace("-", "_").replace(".", "_")
         return python, interface, platform
 
-    def _has_accelerator(self) -> bool:
+    def _has_fast_paths(self) -> bool:
         """Whether the extension was built, which may fail."""
         made = self.get_finalized_command("build_ext").get_outputs()
         return any(Path(path).exists() for path in made)

@@ -1,4 +1,4 @@
-"""What native kernels and the accelerator give: the suite without them, with kernels, and with both.
+"""What native kernels and the C machine give: the suite without them, with kernels, and with both.
 
 torch eager is 1.
 
@@ -25,18 +25,18 @@ from table import counted, grouped, mean, ratio
 
 HERE = Path(__file__).resolve().parent
 BEGIN, END = "<!-- native: begin -->", "<!-- native: end -->"
-#: The thirds, each with whether it has native kernels, and whether the accelerator.
+#: The thirds, each with whether it has native kernels, and whether the C machine.
 SIDES = {
     "NumPy's forms": (False, False),
     "native kernels": (True, False),
-    "and accelerator": (True, True),
+    "and the C machine": (True, True),
 }
 HEAD = ("workload", *[head for name in SIDES for head in (name, "worst")])
 
 
-def measured(native: bool, accelerator: bool, seconds: float, workloads: Sequence[str]) -> dict[str, Any]:
-    """The suite's record with native kernels, or without; with the accelerator, or without."""
-    settings = {"TENGEN_NATIVE": native, "TENGEN_ACCELERATOR": accelerator}
+def measured(native: bool, machine: bool, seconds: float, workloads: Sequence[str]) -> dict[str, Any]:
+    """The suite's record with native kernels, or without; with the C machine, or without."""
+    settings = {"TENGEN_NATIVE": native, "TENGEN_FAST_PATHS": machine}
     environment = {**os.environ, **{name: str(int(on)) for name, on in settings.items()}}
     command = [sys.executable, str(HERE / "suite.py"), "--only", "tengen,torch", "--no-processes"]
     command += ["--seconds", str(seconds), "--json", "-", *workloads]

@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser, targets: Sequence[str]) -> No
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; 1 where a library for this machine was not made."""
-    native = "tengen.native.machine_code"  # it needs NumPy, which the generator does not
+    native = "tengen.machine_code"  # it needs NumPy, which the generator does not
     processor = import_module(f"{native}.processor")
     parser = argparse.ArgumentParser(prog="python -m tengen.codegen.native", description=__doc__)
     add_arguments(parser, list(processor.TARGETS))

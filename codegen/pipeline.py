@@ -77,11 +77,13 @@ def _below(declarations: Path) -> str:
 
 
 def _base(declarations: Path, runtime: Path, display: str, report: Report, lowered: set[str] | None) -> Base:
-    native = index(runtime, "native", None)
+    functions = index(runtime, "kernels", None)
     symbolics = index(runtime, "onnx", None, "symbolics*.py")
-    tables = load_tables(declarations, native, symbolics, report, lowered)
-    found = collect(declarations, display, tables, native, report)
-    sources = vocabulary(found.operators.values(), tables, native, symbolics, declarations, runtime, report)
+    tables = load_tables(declarations, functions, symbolics, report, lowered)
+    found = collect(declarations, display, tables, functions, report)
+    sources = vocabulary(
+        found.operators.values(), tables, functions, symbolics, declarations, runtime, report
+    )
     operators, bad = check_operators(found.operators, sources, report)
     operators = with_symbolics(operators, tables.primitives.pointwise, symbolics)
     check_cycles(operators, sources.operators.attributes, report)
@@ -104,12 +106,14 @@ def _base(declarations: Path, runtime: Path, display: str, report: Report, lower
 def _with_library(
     base: Base, declarations: Path, runtime: Path, library: Library, report: Report
 ) -> Declarations:
-    native, own_native = index(runtime, "native", None), index(runtime, "native", library)
+    functions, own_functions = index(runtime, "kernels", None), index(runtime, "kernels", library)
     symbolics = index(runtime, "onnx", None, "symbolics*.py")
-    tables = with_backends(base.tables, library, own_native, report)
-    found = collect_library(library, base.collected, tables, own_native, report)
-    sources = vocabulary(found.operators.values(), tables, native, symbolics, declarations, runtime, report)
-    own = library_vocabulary(sources, library, own_native, declarations, runtime)
+    tables = with_backends(base.tables, library, own_functions, report)
+    found = collect_library(library, base.collected, tables, own_functions, report)
+    sources = vocabulary(
+        found.operators.values(), tables, functions, symbolics, declarations, runtime, report
+    )
+    own = library_vocabulary(sources, library, own_functions, declarations, runtime)
     checked, bad = check_operators(found.operators, own, report)
     checked = with_symbolics(checked, tables.primitives.pointwise, own.symbolics)
     operators = {o.name: o for o in base.declared.operators} | checked

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import threadpoolctl
 
-from .native.parallel import default_num_threads, get_num_threads
+from .kernels.parallel import default_num_threads, get_num_threads
 from .version import __version__
 
 __all__ = ["parallel_info", "show"]

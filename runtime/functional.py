@@ -11,7 +11,7 @@ from typing import Any
 
 from .core.size import Size
 from .dispatch.operator import operator
-from .native.layout import broadcast_shapes as common_shape
+from .kernels.layout import broadcast_shapes as common_shape
 from .tensors.tensor import Tensor
 
 

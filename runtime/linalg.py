@@ -3,4 +3,4 @@
 
 from tengen.generated.linalg_functions import *
 
-from .native.linalg_checks import LinAlgError as LinAlgError
+from .kernels.linalg_checks import LinAlgError as LinAlgError

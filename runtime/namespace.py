@@ -69,7 +69,7 @@ from .functional import (
     meshgrid as meshgrid,
     tensordot as tensordot,
 )
-from .native.parallel import get_num_threads as get_num_threads, set_num_threads as set_num_threads
+from .kernels.parallel import get_num_threads as get_num_threads, set_num_threads as set_num_threads
 from .random import (
     Generator as Generator,
     default_generator as default_generator,
@@ -81,7 +81,7 @@ from .random import (
     thread_safe_generator as thread_safe_generator,
 )
 from .serialization import load as load, save as save
-from .tensors import accelerated as _accelerated  # noqa: F401  it tells the accelerator of the classes
+from .tensors import fast_path_classes as _fast_path_classes  # noqa: F401  it tells the C machine of the classes
 from .tensors.creation import (
     as_tensor as as_tensor,
     asarray as asarray,

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from .core.scalar_type import dtype as DType, get_default_dtype
-from .native import sobol
+from .kernels import sobol
 from .random import Generator
 from .tensors.creation import from_array
 from .tensors.tensor import Tensor

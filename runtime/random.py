@@ -18,7 +18,7 @@ from .core.device import as_device, default_device, device as Device
 from .core.scalar_type import uint8
 from .core.tensor_base import TensorBase
 from .dispatch.legacy_type_dispatch import backend_of_device
-from .native import random as kernels
+from .kernels import random as kernels
 
 if TYPE_CHECKING:
     from .tensors.tensor import Tensor

@@ -2,7 +2,7 @@
 
 Results depend on values, dtypes, shapes and layouts alone here, and products are computed in the precision of
 their operands. So these settings are kept, and change no result, but for what memory holds that nobody
-has written (``native/uninitialized.py``).
+has written (``kernels/uninitialized.py``).
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import warnings
 
 from .core.user_stack import Warned, program_stacklevel
-from .native.parallel import default_num_threads
-from .native.uninitialized import NewMemory
+from .kernels.parallel import default_num_threads
+from .kernels.uninitialized import NewMemory
 
 _MODES = ("default", "warn", "error")
 _PRECISIONS = ("highest", "high", "medium")

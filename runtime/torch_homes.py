@@ -78,7 +78,7 @@ def home(module: str) -> str | None:
     return f"torch.{HOMES.get(rest, rest)}".rstrip(".")
 
 
-#: The classes of functions, with the accelerator or without.
+#: The classes of functions, with the C machine or without.
 _FUNCTIONS: Final = (FunctionType, type(operator_of_tengen))
 
 

@@ -1,7 +1,7 @@
 """Who may import whom, and who may name what: the rules that keep the parts apart.
     ir/                 nothing but itself
     codegen/            ir/, and nothing of the runtime, of what is generated, or of NumPy
-    runtime/native/     arrays only: no Tensor, no autograd, no Type
+    runtime/kernels/     arrays only: no Tensor, no autograd, no Type
     runtime/autograd/   no operator: they reach it as Nodes only
     generated/          nothing of codegen/
     runtime/            nothing that stands on a higher floor (FLOORS)
@@ -128,7 +128,7 @@ def _names(node: ast.Attribute | ast.ImportFrom, function: str) -> bool:
 FLOORS: tuple[tuple[str, ...], ...] = (
     (
         "core",
-        "c_accelerator",
+        "fast_paths",
         "utils.pytree",
         "utils.pytree_paths",
         "utils.pytree_text",
@@ -384,19 +384,19 @@ def test_every_package_is_installed() -> None:
 
 
 #: The one way from a kernel to its IR. It is imported where an object has to be compiled that is not on disk.
-LOWERING = "runtime/native/machine_code/lowering.py imports tengen.ir.lower."
+LOWERING = "runtime/machine_code/lowering.py imports tengen.ir.lower."
 
 
 def test_kernels_see_arrays_only() -> None:
-    allowed = ("tengen.native", "tengen.c_accelerator", *NOT_OF_TENSORS)
-    found = offenders("runtime/native", allowed, ("tengen",))
+    allowed = ("tengen.kernels", "tengen.fast_paths", *NOT_OF_TENSORS)
+    found = offenders("runtime/kernels", allowed, ("tengen",))
     assert not [f for f in found if not f.startswith(LOWERING)]
 
 
 def test_autograd_names_no_operator() -> None:
     """But forward/, which computes with tangents by operators; strides are numbers, and so is new memory."""
     core = ("autograd", "core", "func", "native.layout", "native.uninitialized")
-    core += ("dispatch.operator", "dispatch.legacy_type_dispatch", "c_accelerator")
+    core += ("dispatch.operator", "dispatch.legacy_type_dispatch", "fast_paths")
     found = offenders("runtime/autograd", tuple(f"tengen.{name}" for name in core), ("tengen",))
     assert not [f for f in found if not f.startswith("runtime/autograd/forward/")]
 
@@ -423,7 +423,7 @@ def test_relative_imports_are_understood() -> None:
     known = set(imported(PROJECT / "codegen" / "parse" / "schema.py"))
     assert "tengen.codegen.model.schema.Schema" in known
     assert "tengen.tensors.tensor.Tensor" in set(imported(PROJECT / "generated" / "cpu_types.py"))
-    assert offenders("generated", (), ("tengen.native",))
+    assert offenders("generated", (), ("tengen.kernels",))
 
 
 def test_importing_tengen_loads_nothing_that_is_needed_later() -> None:

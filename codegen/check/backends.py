@@ -41,19 +41,19 @@ _EXTRA = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 
 
 def load_backends(
-    directory: Path, scalar_types: Mapping[str, ScalarType], native: FunctionIndex, report: Report
+    directory: Path, scalar_types: Mapping[str, ScalarType], functions: FunctionIndex, report: Report
 ) -> dict[str, Backend]:
     """The backends of tengen by name; mistakes are reported."""
     result: dict[str, Backend] = {}
     rows = _rows(directory, report, needs_kernels=True)
-    homes = Homes({"tengen": native.package.parent})
+    homes = Homes({"tengen": functions.package.parent})
     for fields in rows:
-        kernels = _modules(fields["kernels"], native, report) if "kernels" in fields else ()
+        kernels = _modules(fields["kernels"], functions, report) if "kernels" in fields else ()
         made = _backend(fields, kernels, scalar_types, result, homes, report)
         _check_device(made, fields, result, report)
         result[made.name] = made
     for fields in rows:
-        check_capabilities(fields, result, native, report)
+        check_capabilities(fields, result, functions, report)
     return result
 
 
@@ -118,7 +118,7 @@ def library_backends(
     library: Library,
     known: Mapping[str, Backend],
     scalar_types: Mapping[str, ScalarType],
-    native: FunctionIndex,
+    functions: FunctionIndex,
     report: Report,
 ) -> dict[str, Backend]:
     """The backends of tengen, with a library's kernels, and those that the library declares."""
@@ -127,7 +127,7 @@ def library_backends(
     rows = []
     if (directory / "backends.yaml").is_file():
         rows = _rows(directory, report, library.display)
-    homes = Homes({"tengen": native.package.parent, library.package: library.folder})
+    homes = Homes({"tengen": functions.package.parent, library.package: library.folder})
     for fields in rows:
         made = _backend(fields, (), scalar_types, result, homes, report)
         for other in result.values():
@@ -140,8 +140,8 @@ def library_backends(
                         expected=f"a {key} that no other backend has",
                     )
         result.setdefault(made.name, replace(made, library_of=library.name))
-    inside = f"{ABSOLUTE}{library.package}.native"
-    own = [m for m in native.modules if m == inside or m.startswith(f"{inside}.")]
+    inside = f"{ABSOLUTE}{library.package}.kernels"
+    own = [m for m in functions.modules if m == inside or m.startswith(f"{inside}.")]
     special = {f"{inside}.{name.lower()}": name for name in result}  # kernels of one backend alone
     for name, backend in result.items():
         # What is for no backend alone is NumPy's: a group's kernels are given a namespace.
@@ -149,7 +149,7 @@ def library_backends(
         modules = [m for m in own if _special(m, special) in meant]
         result[name] = replace(backend, kernels=(*backend.kernels, *modules))
     for fields in rows:
-        check_capabilities(fields, result, native, report)
+        check_capabilities(fields, result, functions, report)
     return result
 
 
@@ -162,7 +162,7 @@ def _special(module: str, packages: Mapping[str, str]) -> str | None:
 _NAMES = {
     "name": "a word, as CPU",
     "device": "a word, as cpu",
-    "library": "a module, as tengen.native.cpu, or module:name",
+    "library": "a module, as tengen.kernels.cpu, or module:name",
     "namespace": "a module, as numpy",
     "extra": "what pip takes in brackets: jax",
 }
@@ -205,16 +205,16 @@ def _check_device(made: Backend, fields: Fields, known: Mapping[str, Backend], r
             report_scalar(fields["device"], message, "another device, or other layouts", report)
 
 
-def _modules(located: Located, native: FunctionIndex, report: Report) -> tuple[str, ...]:
-    """The modules below runtime/native that ``[native, -native.meta]`` means."""
+def _modules(located: Located, functions: FunctionIndex, report: Report) -> tuple[str, ...]:
+    """The modules below runtime/kernels that ``[functions, -native.meta]`` means."""
     chosen: set[str] = set()
-    inner = [m for m in native.modules if not m.startswith(ABSOLUTE)]
+    inner = [m for m in functions.modules if not m.startswith(ABSOLUTE)]
     for word, place in words(located, report):
         minus = word.startswith("-")
         package = word[minus:]
-        below = [f"native.{m}" if m else "native" for m in inner]
+        below = [f"kernels.{m}" if m else "kernels" for m in inner]
         under = {m for m, full in zip(inner, below, strict=True) if f"{full}.".startswith(f"{package}.")}
         if not under:
-            known_word(package, place.shifted(minus), ["native", *below], "package of kernels", report)
+            known_word(package, place.shifted(minus), ["kernels", *below], "package of kernels", report)
         chosen = chosen - under if minus else chosen | under
     return tuple(sorted(chosen - {""}))

@@ -43,7 +43,7 @@ _NEEDS = {
 
 
 def check_capabilities(
-    fields: Mapping[str, Located], backends: Mapping[str, Backend], native: FunctionIndex, report: Report
+    fields: Mapping[str, Located], backends: Mapping[str, Backend], functions: FunctionIndex, report: Report
 ) -> None:
     """Reports the mistakes in what an entry says that its backend can do."""
     if "capabilities" not in fields or fields["name"].value not in backends:
@@ -54,7 +54,7 @@ def check_capabilities(
     modules = frozenset(backend.kernels)
     for name, located in good.items():
         if name in _KERNELS:
-            _check_kernel(located, backend.name, native, modules, report)
+            _check_kernel(located, backend.name, functions, modules, report)
         elif name in _OBJECTS and not _is_object(located.value):
             report_scalar(located, f'"{located.value}" is no object of a module', "as numpy.ndarray", report)
         elif name == "formulas":
@@ -71,17 +71,17 @@ def check_capabilities(
 
 
 def _check_kernel(
-    located: Located, backend: str, native: FunctionIndex, modules: frozenset[str], report: Report
+    located: Located, backend: str, functions: FunctionIndex, modules: frozenset[str], report: Report
 ) -> None:
     """The function is one of the backend's kernels."""
-    found = native.find(located.value, modules)
+    found = functions.find(located.value, modules)
     if len(found) > 1:
         homes = ", ".join(f.home for f in found)
         report_scalar(
             located, f'"{located.value}" is a function of {homes}', "one kernel of this name", report
         )
     elif not found:
-        names = native.names(modules)
+        names = functions.names(modules)
         message = f'{backend} has no kernel "{located.value}"'
         expected = "a function of a module that its kernels name"
         report_scalar(located, message, expected, report, suggestion(located.value, names))

@@ -27,18 +27,18 @@ class Collected:
 
 
 def collect(
-    declarations: Path, display: str, tables: Tables, native: FunctionIndex, report: Report
+    declarations: Path, display: str, tables: Tables, functions: FunctionIndex, report: Report
 ) -> Collected:
     """All that tengen declares; ``display`` is the folder as messages show it."""
-    declared, others = _read_folder(declarations, display, tables, native, report, MODULES)
+    declared, others = _read_folder(declarations, display, tables, functions, report, MODULES)
     return Collected(_unique(declared, tables, report), others["derivatives"], [], others[MODULES])
 
 
 def collect_library(
-    library: Library, base: Collected, tables: Tables, native: FunctionIndex, report: Report
+    library: Library, base: Collected, tables: Tables, functions: FunctionIndex, report: Report
 ) -> Collected:
     """What a library declares: its operators behind tengen's, and its entries alone."""
-    declared, others = _read_folder(library.declarations, library.display, tables, native, report, KERNELS)
+    declared, others = _read_folder(library.declarations, library.display, tables, functions, report, KERNELS)
     every = [*base.operators.values(), *(_of_library(item, library.name) for item in declared)]
     return Collected(_unique(every, tables, report), others["derivatives"], others[KERNELS], base.modules)
 
@@ -50,7 +50,7 @@ def _of_library(item: Declared, library: str) -> Declared:
 
 
 def _read_folder(
-    directory: Path, display: str, tables: Tables, native: FunctionIndex, report: Report, more: str
+    directory: Path, display: str, tables: Tables, functions: FunctionIndex, report: Report, more: str
 ) -> tuple[list[Declared], dict[str, list[Entry]]]:
     """The operators of all files, in the order of the files' names, and by mechanism the other entries.
 
@@ -67,7 +67,7 @@ def _read_folder(
             if mechanism in others:
                 others[mechanism].append(entry)
             else:
-                operators, derivatives = expand(entry, tables, native, report)
+                operators, derivatives = expand(entry, tables, functions, report)
                 declared += [form for each in operators for form in with_foreach(each, report)]
                 others["derivatives"] += derivatives
     return declared, others

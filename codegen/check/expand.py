@@ -54,7 +54,7 @@ def parse_located_schema(located: Located, report: Report) -> tuple[Schema, Loca
 
 
 def expand(
-    entry: Entry, tables: Tables, native: FunctionIndex, report: Report
+    entry: Entry, tables: Tables, functions: FunctionIndex, report: Report
 ) -> tuple[list[Declared], list[Entry]]:
     """The operators and the derivative entries that an entry of any mechanism stands for."""
     keys = KEYS[entry.mechanism]
@@ -77,7 +77,7 @@ def expand(
     if entry.mechanism == "cwrap":
         return _expand_cwrap(declared, tables, report), []
     if entry.mechanism == "nn":
-        return _Nn(declared, tables, native, report).expand()
+        return _Nn(declared, tables, functions, report).expand()
     return [declared], []
 
 
@@ -117,8 +117,8 @@ def _expand_cwrap(declared: Declared, tables: Tables, report: Report) -> list[De
 class _Nn:
     """The expansion of one nn entry; see declarations/README.md."""
 
-    def __init__(self, declared: Declared, tables: Tables, native: FunctionIndex, report: Report) -> None:
-        self.declared, self.tables, self.native, self.report = declared, tables, native, report
+    def __init__(self, declared: Declared, tables: Tables, functions: FunctionIndex, report: Report) -> None:
+        self.declared, self.tables, self.functions, self.report = declared, tables, functions, report
         self.schema = declared.schema
         self.place = declared.place
         self.fields = dict(declared.fields)
@@ -216,7 +216,7 @@ class _Nn:
                 continue
             modules = frozenset(backend.kernels)
             for candidate in (f"{backend.device}_{name}", name):
-                if self.native.find(candidate, modules):
+                if self.functions.find(candidate, modules):
                     named = True
                     if backend.name not in written:
                         dispatch[backend.name] = Located(candidate, self.cname.place, self.cname.key)
@@ -226,8 +226,8 @@ class _Nn:
                 self.cname.place,
                 f'no backend has a kernel "{name}"',
                 length=length_of_scalar(self.cname),
-                expected=f"def {name}(...) in runtime/native/",
-                help=suggestion(name, self.native.names()),
+                expected=f"def {name}(...) in runtime/kernels/",
+                help=suggestion(name, self.functions.names()),
             )
         return Located(dispatch, self.cname.place, self.cname.key)
 

@@ -35,7 +35,7 @@ class Sources:
     """Whatever the names in declarations may refer to."""
 
     tables: Tables
-    native: FunctionIndex
+    functions: FunctionIndex
     composite: FunctionIndex
     formulas: FunctionIndex
     symbolics: FunctionIndex
@@ -163,7 +163,7 @@ class KernelChecker:
         if formula is None:
             return None
         composite, generic = key in COMPOSITES, key in self.generic
-        index = self.sources.composite if composite else self.sources.native
+        index = self.sources.composite if composite else self.sources.functions
         modules = None if composite else self.modules[key]
         given = tuple(a.name for a in schema.arguments) if composite else kernel_arguments(schema, factory)
         if isinstance(formula.tree, Name) and formula.tree.id not in given:
@@ -192,7 +192,7 @@ class KernelChecker:
         if formula is not None:
             primitives = self.sources.tables.primitives
             given = tuple(a.name for a in schema.arguments)
-            check_names(formula, NativeVocabulary(given, self.sources.native, primitives), self.report)
+            check_names(formula, NativeVocabulary(given, self.sources.functions, primitives), self.report)
         return formula
 
     def results(self, formula: Formula, schema: Schema) -> None:

@@ -1,4 +1,4 @@
-"""Check: native_kernels.yaml, the native kernels that kernels in runtime/native call by name."""
+"""Check: native_kernels.yaml, the native kernels that kernels in runtime/kernels call by name."""
 
 from __future__ import annotations
 

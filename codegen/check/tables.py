@@ -89,7 +89,7 @@ class Tables:
 
 def load_tables(
     directory: Path,
-    native: FunctionIndex,
+    functions: FunctionIndex,
     symbolics: FunctionIndex,
     report: Report,
     lowered: set[str] | None = None,
@@ -99,7 +99,7 @@ def load_tables(
     ``lowered`` are the native kernels that need not be lowered to see whether they can be.
     """
     scalar_types = load_scalar_types(directory, report)
-    backends = load_backends(directory, scalar_types, native, report)
+    backends = load_backends(directory, scalar_types, functions, report)
     tags: dict[str, str] = {}
     listed: list[tuple[str, Located]] = []
     for fields, _ in table_rows(directory, "tags.yaml", _TAG_KEYS, ("tag", "desc"), report):
@@ -115,9 +115,9 @@ def load_tables(
     return Tables(scalar_types, backends, tags, primitives, excluded, native_kernels)
 
 
-def with_backends(tables: Tables, library: Library, native: FunctionIndex, report: Report) -> Tables:
+def with_backends(tables: Tables, library: Library, functions: FunctionIndex, report: Report) -> Tables:
     """The tables with the backends of a library, and its kernels."""
-    backends = library_backends(library, tables.backends, tables.scalar_types, native, report)
+    backends = library_backends(library, tables.backends, tables.scalar_types, functions, report)
     return replace(tables, backends=backends)
 
 

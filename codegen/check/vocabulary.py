@@ -31,7 +31,7 @@ _PLAIN_ATTRIBUTES = frozenset({*METADATA, "size", "index", "count", "conjugate",
 def vocabulary(
     declared: Iterable[Declared],
     tables: Tables,
-    native: FunctionIndex,
+    functions: FunctionIndex,
     symbolics: FunctionIndex,
     declarations: Path,
     runtime: Path,
@@ -40,7 +40,7 @@ def vocabulary(
     """What tengen's own declarations may name."""
     return Sources(
         tables=tables,
-        native=native,
+        functions=functions,
         composite=index(runtime, "composite", None),
         formulas=index(runtime, "formulas", None),
         symbolics=symbolics,
@@ -51,14 +51,14 @@ def vocabulary(
 
 
 def library_vocabulary(
-    sources: Sources, library: Library | None, native: FunctionIndex, declarations: Path, runtime: Path
+    sources: Sources, library: Library | None, functions: FunctionIndex, declarations: Path, runtime: Path
 ) -> Sources:
     """What a library's declarations may name: its own functions too. Without a library, the same."""
     if library is None:
         return sources
     return replace(
         sources,
-        native=native,
+        functions=functions,
         composite=index(runtime, "composite", library),
         formulas=index(runtime, "formulas", library),
         symbolics=index(runtime, "onnx", library, "symbolics*.py"),

@@ -24,7 +24,7 @@ from .uses import Module, Uses, changed_names, definitions, module_at
 from .written import named_functions
 
 #: Where the functions are that declarations name, below the runtime.
-_PACKAGES = ("native", "composite", "formulas", "onnx")
+_PACKAGES = ("kernels", "composite", "formulas", "onnx")
 #: So many operators may have formulas that call an affected one for these to be affected too.
 FEW = 12
 
@@ -187,7 +187,7 @@ def functions_of(operator: Operator, derivative: Derivative | None) -> Iterator[
 
 
 def below(package: str, function: str) -> str:
-    """A function's name with its package: "native.shape.flip", of a library ("@mylib.native....") too."""
+    """A function's name with its package: "kernels.shape.flip", of a library ("@mylib.kernels....") too."""
     return f"{package}.{function.rpartition(f'.{package}.')[2] if function.startswith('@') else function}"
 
 

@@ -19,7 +19,7 @@ from .workspace import Workspace
 from .written import definitions, formulas_of, kernel_functions, named_functions, written_at
 
 #: The packages of the runtime where functions are named after operators.
-_NAMED = ("native", "composite", "formulas", "onnx", "nn")
+_NAMED = ("kernels", "composite", "formulas", "onnx", "nn")
 #: Those, and the modules beside them, where operators are called as a program calls them.
 _CALLING = ("composite", "formulas", "nn", "optim", "func", "utils")
 #: The array form of what formulas call: a kernel of the same name.
@@ -72,7 +72,7 @@ class HandWritten:
         """The kernels that groups of backends have for an operator, by the names of others' functions."""
         for group in self.declared.backends:
             if group.is_group and group.name not in operator.kernels:
-                kernel = counterpart(operator, group, self.native)
+                kernel = counterpart(operator, group, self.kernels)
                 if kernel is not None and (kernel.calls or ":" not in (kernel.function or ":")):
                     yield group.name, kernel
 
@@ -87,7 +87,7 @@ class HandWritten:
         place = self.place(package, qualified)
         if place is not None:
             yield Found(name, place.file, place.line)
-        arrays = self.workspace.runtime / "native" / f"{_ARRAYS}.py"
+        arrays = self.workspace.runtime / "kernels" / f"{_ARRAYS}.py"
         if package == "formulas" and arrays.is_file() and name in definitions(arrays):
             yield Found(name, self.shown(arrays), definitions(arrays)[name].lineno)
 
@@ -179,9 +179,9 @@ class HandWritten:
     # -- files -----------------------------------------------------------------------------------
 
     @functools.cached_property
-    def native(self) -> FunctionIndex:
+    def kernels(self) -> FunctionIndex:
         """The functions that are kernels, those of a library too."""
-        return index(self.workspace.runtime, "native", self.workspace.library)
+        return index(self.workspace.runtime, "kernels", self.workspace.library)
 
     @functools.cached_property
     def runtime(self) -> Mapping[Path, str]:

@@ -1,7 +1,7 @@
 """Which names of modules use which: what a change of one reaches, by imports, not by how names are spelt.
 
-A module is called as it stands below the folder of its package, ``native.shape``; what it defines or imports,
-``native.shape.flip``.
+A module is called as it stands below the folder of its package, ``kernels.shape``; what it defines or
+imports, ``kernels.shape.flip``.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Module:
                 yield from filter(None, [self._below_package(path)])
 
     def _below_package(self, path: tuple[str, ...]) -> str | None:
-        """``tengen.native.shape.flip`` below the package ``tengen``."""
+        """``tengen.kernels.shape.flip`` below the package ``tengen``."""
         package = tuple(self.package.split("."))
         return ".".join(path[len(package) :]) if path[: len(package)] == package and path != package else None
 

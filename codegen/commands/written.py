@@ -35,7 +35,7 @@ def definitions(path: Path) -> Mapping[str, ast.stmt]:
 
 def kernel_functions(key: str, kernel: Kernel) -> Iterator[tuple[str, str]]:
     """The functions that a kernel names: the package of the runtime, and "module.function" below it."""
-    package = "composite" if key.startswith(_COMPOSITE) else "native"
+    package = "composite" if key.startswith(_COMPOSITE) else "kernels"
     for qualified in [*([kernel.function] if kernel.function else []), *kernel.calls.values()]:
         yield package, qualified
 

@@ -1,7 +1,7 @@
 """Derive: how a pointwise operator is written as ONNX, from its kernel.
 
 Of an expression each primitive is written by its ONNX form, which primitives.yaml has, and each function of
-runtime/native that it calls by the function of runtime/onnx/symbolics*.py that has the same name. What comes
+runtime/kernels that it calls by the function of runtime/onnx/symbolics*.py that has the same name. What comes
 out is a Rule as ``symbolic`` gives one.
 """
 

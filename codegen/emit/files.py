@@ -23,8 +23,8 @@ from ..specialise.batching import BatchingWriter
 from ..specialise.binding import Binding
 from ..specialise.bindings import BindingWriter
 from ..specialise.default_methods import VariantWriter
+from ..specialise.fast_paths import FastPaths, grouped, of_binding, of_release
 from ..specialise.nodes import NodeWriter
-from ..specialise.programs import Programs, grouped, of_binding, of_release
 from ..specialise.recording import recorder
 from ..specialise.rows import (
     COLUMNS,
@@ -45,7 +45,7 @@ from .modules import module_files
 from .page import HEADER, TemplateRenderer, import_lines, lazy_modules
 from .scope import TENGEN, VARIABLE_TYPE, Scope, function_names
 from .stubs import StubWriter
-from .type_files import BackendFiles, accelerated_classes
+from .type_files import BackendFiles, classes_with_fast_paths
 from .write import sealed
 
 #: The module of the functions that are no names of ``tengen`` itself.
@@ -61,7 +61,7 @@ class Renderer:
         self.declared = declared
         self.derived = derive(declared)
         self.homes = Homes(runtime)
-        self.native = index(runtime, "native", library)
+        self.kernel_functions = index(runtime, "kernels", library)
         self.variadic = FunctionIndex(runtime, "functional.py")
         self.templates = TemplateRenderer(templates)
         package = TENGEN if library is None else f"{library.package}.generated"
@@ -71,25 +71,25 @@ class Renderer:
         self.docstrings = DocstringWriter(StubWriter(self.groups, self.structures), declared.scalar_types)
         others = {name: f"F.{name}" for name in function_names(groups(self.scope.others))}
         own = {name: f"{self.scope.functions}.{name}" for name in function_names(self.groups)}
-        #: What the accelerator runs of each module, by the functions' names.
-        self.programs = Programs()
+        #: What the C machine runs of each module, by the functions' names.
+        self.fast_paths = FastPaths()
         #: What generated code calls the function of each operator.
         self.functions = others | own
 
     def files(self) -> list[OutputFile]:
         """Every file, sorted by path."""
         found = self._files()
-        found += self._programs() if self.programs.found else []
+        found += self._fast_paths() if self.fast_paths.found else []
         return sorted(found, key=lambda f: f.path)
 
-    def _programs(self) -> list[OutputFile]:
-        """By module each program, with the functions that it is for; ``@`` is the function's own name.
+    def _fast_paths(self) -> list[OutputFile]:
+        """By module each fast path, with the functions that it is for; ``@`` is the function's own name.
 
-        And the functions that have none, with the reason: that a change loses a program is seen there.
+        And the functions that have none, with the reason: that a change loses a fast path is seen there.
         """
-        found = {module: grouped(of) for module, of in sorted(self.programs.found.items())}
-        without = dict(sorted(self.programs.without.items()))
-        return [_functions("programs.json", found), _functions("without_programs.json", without)]
+        found = {module: grouped(of) for module, of in sorted(self.fast_paths.found.items())}
+        without = dict(sorted(self.fast_paths.without.items()))
+        return [_functions("fast_paths.json", found), _functions("without_fast_paths.json", without)]
 
     def _files(self) -> list[OutputFile]:
         return [
@@ -211,12 +211,12 @@ class Renderer:
         writer = NodeWriter(self.functions, self.declared.operators)
         classes = [writer.node(n) for n in self.scope.nodes]
         releasing = [] if self.scope.library else [(f"{c.name}.release", of_release(c)) for c in classes]
-        made = self.programs.note("nodes", releasing)
+        made = self.fast_paths.note("nodes", releasing)
         imports = [
             *self.scope.function_imports,
             *self.homes.imports(runtime_names.NODES),
             *import_lines(writer.modules),
-            *(self.homes.imports(runtime_names.ACCELERATE_CLASSES) if made else []),
+            *(self.homes.imports(runtime_names.FAST_PATHS_OF_CLASSES) if made else []),
         ]
         return self.templates.page(
             "nodes.py",
@@ -225,7 +225,7 @@ class Renderer:
             imports=imports,
             classes=classes,
             method="apply_graph",
-            accelerated="release" if made else "",
+            fast_paths="release" if made else "",
         )
 
     def _jvps(self) -> OutputFile:
@@ -278,7 +278,7 @@ class Renderer:
                 *self.scope.function_imports,
                 *self.scope.structure_imports,
                 *self.homes.imports(runtime_names.TYPE_DEFAULT),
-                *([] if self.scope.library else self.homes.imports(runtime_names.ACCELERATE)),
+                *([] if self.scope.library else self.homes.imports(runtime_names.FAST_PATHS)),
                 "",
                 *lazy_modules(writer.modules),
                 *self.scope.node_modules,
@@ -286,9 +286,9 @@ class Renderer:
             libraries=[],
             assignments=[],
             classes=classes,
-            accelerated=[]
+            fast_paths=[]
             if self.scope.library
-            else accelerated_classes(self.programs, "type_default", classes),
+            else classes_with_fast_paths(self.fast_paths, "type_default", classes),
         )
 
     def _variable_type(self) -> list[OutputFile]:
@@ -313,14 +313,14 @@ class Renderer:
                 libraries=[],
                 assignments=[],
                 classes=[type_class(VARIABLE_TYPE, (), found, doc)],
-                accelerated=[],
+                fast_paths=[],
             )
         ]
 
     def _backend_files(self, backend: Backend) -> list[OutputFile]:
         made = self._backend(backend)
         files = made.files()
-        self.programs.update(made.programs)
+        self.fast_paths.update(made.fast_paths)
         return files
 
     def _backend(self, backend: Backend) -> BackendFiles:
@@ -328,7 +328,7 @@ class Renderer:
             self.declared,
             self.derived,
             backend,
-            self.native,
+            self.kernel_functions,
             self.homes,
             self.structures,
             self.templates,
@@ -343,8 +343,8 @@ class Renderer:
         return [self._methods(writer, common), *self._functions(writer, common)]
 
     def _binding_imports(self) -> list[str]:
-        accelerated = () if self.scope.library else runtime_names.ACCELERATE_BINDINGS
-        return self.homes.imports(runtime_names.BINDINGS, accelerated)
+        fast_paths = () if self.scope.library else runtime_names.FAST_PATHS_OF_BINDINGS
+        return self.homes.imports(runtime_names.BINDINGS, fast_paths)
 
     def _documented(self, bindings: Iterable[Binding], docstring: Callable[[Group], str]) -> list[Binding]:
         """The bindings by name, each with its docstring; Python's special methods have none."""
@@ -358,7 +358,7 @@ class Renderer:
         return self.templates.page(
             "tensor_methods.py",
             "bindings.py.jinja",
-            accelerated=self._accelerated("tensor_methods", bindings, "TensorMethods"),
+            fast_paths=self._note_fast_paths("tensor_methods", bindings, "TensorMethods"),
             structure_imports=self.scope.structure_imports,
             summary="The methods of Tensor.",
             imports=[
@@ -396,7 +396,7 @@ class Renderer:
         return self.templates.page(
             file,
             "bindings.py.jinja",
-            accelerated=self._accelerated(file.removesuffix(".py"), bindings),
+            fast_paths=self._note_fast_paths(file.removesuffix(".py"), bindings),
             structure_imports=self.scope.structure_imports,
             summary=summary,
             imports=[
@@ -410,12 +410,12 @@ class Renderer:
             rest=rest,
         )
 
-    def _accelerated(self, module: str, bindings: Iterable[Binding], owner: str = "") -> str:
-        """Note the programs of bindings; what has them as attributes, if the accelerator is to run them."""
+    def _note_fast_paths(self, module: str, bindings: Iterable[Binding], owner: str = "") -> str:
+        """Note the fast paths of bindings; what has them as attributes, if the C machine is to run them."""
         if self.scope.library:
             return ""
         prefix = f"{owner}." if owner else ""
-        self.programs.note(module, [(f"{prefix}{b.name}", of_binding(b)) for b in bindings])
+        self.fast_paths.note(module, [(f"{prefix}{b.name}", of_binding(b)) for b in bindings])
         return owner or "globals()"
 
     def _top_level(self) -> list[str]:

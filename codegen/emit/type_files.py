@@ -19,11 +19,11 @@ from ..read.functions import FunctionIndex
 from ..read.homes import Homes
 from ..specialise.array_nodes import ArrayWriter
 from ..specialise.array_results import assignments
+from ..specialise.fast_paths import FastPaths, of_apply, of_method
 from ..specialise.generic import make_cold_generic
 from ..specialise.hoist import ClassNode, hoist, prune, tree
 from ..specialise.inplace import InplaceWriter
 from ..specialise.native import KERNELS, NativeForms
-from ..specialise.programs import Programs, of_apply, of_method
 from ..specialise.recording import recorder
 from ..specialise.type_methods import FLAT, Specialiser
 from .page import TemplateRenderer, import_lines, lazy_module, lazy_modules
@@ -38,7 +38,7 @@ class BackendFiles:
         declared: Declarations,
         derived: Derived,
         backend: Backend,
-        native: FunctionIndex,
+        functions: FunctionIndex,
         homes: Homes,
         structures: dict[str, str],
         templates: TemplateRenderer,
@@ -53,13 +53,13 @@ class BackendFiles:
         self.stem = backend.name.lower()
         self.scalars = [s for s in declared.scalar_types if s.name in backend.scalar_types]
         reduced = any(s.is_reduced for s in self.scalars)
-        given = (derived, backend, native, structures, declared.primitives, reduced)
+        given = (derived, backend, functions, structures, declared.primitives, reduced)
         self.native_forms = self._native_forms()
         self.array_specialiser = Specialiser(*given, native_forms=self.native_forms)
         self.nodes = self._array_nodes()
         self.specialiser = Specialiser(*given, frozenset(n.name for n in self.nodes), self.native_forms)
-        #: What the accelerator runs of each module, by the functions' names.
-        self.programs = Programs()
+        #: What the C machine runs of each module, by the functions' names.
+        self.fast_paths = FastPaths()
         #: Whether the classes are mixed into Types that are there: those that add nothing are left out.
         self.mixed_in = backend not in scope.backends
         self.plain: ClassNode | None = self._class_tree(recording=False)
@@ -154,16 +154,16 @@ class BackendFiles:
             libraries=sorted(self.specialiser.libraries.items()),
             assignments=[*self._kernel_lines(), *assignments(self.specialiser.array_results.used)],
             classes=classes,
-            accelerated=self._accelerated(stem, classes),
+            fast_paths=self._note_fast_paths(stem, classes),
         )
 
-    def _accelerated(self, stem: str, classes: Iterable[TypeClass]) -> list[str]:
-        """Note the programs of methods; the classes that have such."""
-        return accelerated_classes(self.programs, stem, classes) if self.has_programs else []
+    def _note_fast_paths(self, stem: str, classes: Iterable[TypeClass]) -> list[str]:
+        """Note the fast paths of methods; the classes that have such."""
+        return classes_with_fast_paths(self.fast_paths, stem, classes) if self.has_fast_paths else []
 
     @property
-    def has_programs(self) -> bool:
-        """Whether the accelerator may run its methods: those of tengen itself over NumPy's arrays."""
+    def has_fast_paths(self) -> bool:
+        """Whether the C machine may run its methods: those of tengen itself over NumPy's arrays."""
         return self.specialiser.arrays and not self.scope.library
 
     def _class_tree(self, recording: bool) -> ClassNode:
@@ -206,7 +206,7 @@ class BackendFiles:
             *self.homes.imports(runtime_names.TYPES),
             *_array_class(self.backend),
             *self._kernel_imports(),
-            *(self.homes.imports(runtime_names.ACCELERATE) if self.has_programs else []),
+            *(self.homes.imports(runtime_names.FAST_PATHS) if self.has_fast_paths else []),
         ]
 
     def _plain_imports(self) -> list[str]:
@@ -264,8 +264,8 @@ class BackendFiles:
         libraries = sorted(self.array_specialiser.libraries.items())
         lines = [*self._kernel_lines(), *assignments(self.array_specialiser.array_results.used)]
         lines += [f'{short} = LibraryFunction("{module}", "{name}")' for short, (module, name) in libraries]
-        applying = [(f"{c.name}.apply", of_apply(c)) for c in classes] if self.has_programs else []
-        made = self.programs.note(f"{self.stem}_nodes", applying)
+        applying = [(f"{c.name}.apply", of_apply(c)) for c in classes] if self.has_fast_paths else []
+        made = self.fast_paths.note(f"{self.stem}_nodes", applying)
         return self.templates.page(
             f"{self.stem}_nodes.py",
             "nodes.py.jinja",
@@ -278,17 +278,17 @@ class BackendFiles:
                 *_array_class(self.backend),
                 *import_lines(self.array_specialiser.modules),
                 *self._kernel_imports(),
-                *(self.homes.imports(runtime_names.ACCELERATE_CLASSES) if made else []),
+                *(self.homes.imports(runtime_names.FAST_PATHS_OF_CLASSES) if made else []),
                 *(["", *lines] if lines else []),
             ],
             classes=classes,
             method="apply",
-            accelerated="apply" if made else "",
+            fast_paths="apply" if made else "",
         )
 
 
-def accelerated_classes(to: Programs, module: str, classes: Iterable[TypeClass]) -> list[str]:
-    """Note the programs of the methods of a module's classes; the classes that have such."""
+def classes_with_fast_paths(to: FastPaths, module: str, classes: Iterable[TypeClass]) -> list[str]:
+    """Note the fast paths of the methods of a module's classes; the classes that have such."""
     found = []
     for c in classes:
         made = to.note(module, [(f"{c.name}.{m.name}", of_method(m)) for m in c.methods])

@@ -1,8 +1,8 @@
 """The model: methods of Type classes. Equal methods of sibling classes are hoisted.
 
 There is a class for each kind of method, with what that kind has, and the statements of the method; those of
-results (``results``) and records (``records``) are among them. Python's text and the programs of the
-accelerator are written of the same values.
+results (``results``) and records (``records``) are among them. Python's text and the fast paths of the
+C machine are written of the same values.
 """
 
 from __future__ import annotations

@@ -44,11 +44,11 @@ class Formula:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """What a backend runs: a function of runtime/native/ by name, or an expression over arrays.
+    """What a backend runs: a function of runtime/kernels/ by name, or an expression over arrays.
 
     For the Composite keys it is a function of runtime/composite/, or an expression over Tensors.
-    A function is written "module.function", below tengen.native or tengen.composite; when it is a
-    library's, "@mylib.native.module.function"; and "scipy.special:erf" elsewhere.
+    A function is written "module.function", below tengen.kernels or tengen.composite; when it is a
+    library's, "@mylib.kernels.module.function"; and "scipy.special:erf" elsewhere.
     """
 
     formula: Formula

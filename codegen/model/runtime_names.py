@@ -55,17 +55,17 @@ BINDINGS: Final = (
 )  # fmt: skip
 METHODS: Final = ("TensorBase", "declare_tensor", "call", "call_comparison", "call_operator", "make")
 FUNCTIONS: Final = ("INTEGRAL", "factory_type", "call", "make", "tensor.Tensor")
-#: What makes ufuncs of native kernels; what gives functions to the accelerator, and the methods of classes.
+#: What makes ufuncs of native kernels; what gives functions their fast paths, and the methods of classes.
 NATIVE_KERNELS: Final = ("kernels_of",)
-ACCELERATE: Final = ("accelerate",)
-ACCELERATE_BINDINGS: Final = ("accelerate as __accelerate__",)
-ACCELERATE_CLASSES: Final = ("accelerate_classes",)
+FAST_PATHS: Final = ("add_fast_paths",)
+FAST_PATHS_OF_BINDINGS: Final = ("add_fast_paths as __add_fast_paths__",)
+FAST_PATHS_OF_CLASSES: Final = ("add_fast_paths_to_classes",)
 #: What is written of operators for ONNX.
 SYMBOLICS: Final = ("onnx",)
 
 ALL: Final = (
     NODES, ARRAY_NODES, JVPS, TYPE_DEFAULT, VARIABLE_TYPE, TYPES, PLAIN_TYPES, RECORDING_TYPES, BINDINGS,
-    METHODS, FUNCTIONS, NATIVE_KERNELS, ACCELERATE, ACCELERATE_BINDINGS, ACCELERATE_CLASSES, SYMBOLICS,
+    METHODS, FUNCTIONS, NATIVE_KERNELS, FAST_PATHS, FAST_PATHS_OF_BINDINGS, FAST_PATHS_OF_CLASSES, SYMBOLICS,
 )  # fmt: skip
 
 

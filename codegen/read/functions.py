@@ -1,6 +1,6 @@
 """Which functions the runtime's sources define, found without importing them.
 
-Kernels (runtime/native/), composites (runtime/composite/) and the helpers that formulas call
+Kernels (runtime/kernels/), composites (runtime/composite/) and the helpers that formulas call
 (runtime/formulas/) are named in declarations by their bare names.
 """
 
@@ -84,12 +84,12 @@ def module_of(path: Path) -> ast.Module:
         raise CommandError(f"{path}:{error.lineno} is no Python: {error.msg}") from None
 
 
-#: Begins a module that is named in full, because it is not below tengen's package: "@mylib.native.foo".
+#: Begins a module that is named in full, because it is not below tengen's package: "@mylib.kernels.foo".
 ABSOLUTE = "@"
 
 
 def module_path(package: str, module: str) -> str:
-    """By what a module of an index is imported; ``package`` is tengen's: ``tengen.native``."""
+    """By what a module of an index is imported; ``package`` is tengen's: ``tengen.kernels``."""
     return module[1:] if module.startswith(ABSOLUTE) else f"{package}.{module}"
 
 

@@ -11,7 +11,7 @@ from .functions import source_of
 
 #: The folders and modules of the runtime that generated code imports by name.
 _PLACES = (
-    "autograd/*.py", "c_accelerator/*.py", "core/*.py", "dispatch/*.py", "native/machine_code/*.py",
+    "autograd/*.py", "fast_paths/*.py", "core/*.py", "dispatch/*.py", "machine_code/*.py",
     "onnx/builder.py", "tensors/*.py",
 )  # fmt: skip
 #: A function, a class or a variable that is defined at the outermost level of a module.

@@ -55,7 +55,7 @@ class Library:
     @property
     def sources(self) -> list[Path]:
         """All that its generated code depends on."""
-        names = ("declarations", "native", "composite", "formulas", "onnx")
+        names = ("declarations", "kernels", "composite", "formulas", "onnx")
         return [self.root / "pyproject.toml", *(self.folder / name for name in names)]
 
 

@@ -87,7 +87,7 @@ class Specialiser:
         self,
         derived: Derived,
         backend: Backend,
-        native: FunctionIndex,
+        functions: FunctionIndex,
         structures: Mapping[str, str],
         primitives: Mapping[str, Primitive],
         reduced: bool,
@@ -103,7 +103,7 @@ class Specialiser:
         self.native_forms = native_forms
         self.closed = self.costs.closed() | (frozenset() if native_forms is None else native_forms.functions)
         self.backend = backend
-        self.native = native
+        self.kernel_functions = functions
         self.structures = structures
         #: Whether what computes are NumPy's arrays.
         self.array_results = ArrayResults(primitives)
@@ -146,7 +146,7 @@ class Specialiser:
         """What this backend runs for the operator."""
         own = operator.kernels.get(self.backend.name)
         if own is None and self.backend.is_group:
-            return counterpart(operator, self.backend, self.native)
+            return counterpart(operator, self.backend, self.kernel_functions)
         if own is None and POINTWISE_VALUES in self.backend.capabilities:
             return self._of_values(operator)
         if own is not None or "pointwise" not in operator.tags or self.backend.group:
@@ -300,7 +300,7 @@ class Specialiser:
         if name is None:
             return None, ()
         first = (Constant(operator.name.base),) if POINTWISE_VALUES in capabilities else ()
-        return self._function(self.native.find(str(name), self._modules)[0].qualified), first
+        return self._named(str(name)), first
 
     def _kernel_call(
         self,
@@ -397,7 +397,7 @@ class Specialiser:
     def blocks(self) -> Expr | None:
         """What calls functions on blocks of their operands; None where nothing does."""
         name = self.backend.capabilities.get("blocks")
-        return self._function(self.native.find(str(name), self._modules)[0].qualified) if name else None
+        return self._named(str(name)) if name else None
 
     def shared_by_threads(self) -> Expr:
         """What calls native kernels on parts of their operands, in threads."""
@@ -405,17 +405,20 @@ class Specialiser:
 
     def _native(self, capability: str) -> Expr:
         """The function of the backend that calls native kernels."""
-        name = str(self.backend.capabilities[capability])
-        return self._function(self.native.find(name, self._modules)[0].qualified)
+        return self._named(str(self.backend.capabilities[capability]))
+
+    def _named(self, name: str) -> Expr:
+        """The kernel function of a name that a capability gives."""
+        return self._function(self.kernel_functions.find(name, self._modules)[0].qualified)
 
     def kernel_named(self, name: str) -> Expr | None:
         """The kernel function of a name, if there is one."""
-        found = self.native.find(name, self._modules)
+        found = self.kernel_functions.find(name, self._modules)
         return self._function(found[0].qualified) if len(found) == 1 else None
 
     def _pointwise(self, operator: Operator) -> Expr:
         """A backend that computes nothing elementwise needs only to know the operands."""
-        function = self.native.find(str(self.backend.capabilities["pointwise"]), self._modules)[0]
+        function = self.kernel_functions.find(str(self.backend.capabilities["pointwise"]), self._modules)[0]
         given: list[Expr] = [_array(a, False) for a in operator.schema.arguments if a.type.is_tensor]
         for a in operator.schema.arguments:
             if a.type.is_optional_tensor:
@@ -437,7 +440,7 @@ class Specialiser:
             self.libraries[short] = (module, name)
             return Name(short)
         module, _, name = qualified.rpartition(".")
-        self.modules[alias(module)] = module_path("tengen.native", module)
+        self.modules[alias(module)] = module_path("tengen.kernels", module)
         return Attribute(Name(alias(module)), name)
 
     # -- results ---------------------------------------------------------------------------

@@ -59,7 +59,7 @@ def vocabularies() -> list[Vocabulary]:
     """Every kind of function there is, in the order of the page."""
     formulas = index(runtime_dir(), "formulas", None)
     batching = {m for m in formulas.modules if m.startswith("batching")}
-    native = index(runtime_dir(), "native", None)
+    functions = index(runtime_dir(), "kernels", None)
     found = [
         Vocabulary(
             "Formulas",
@@ -79,7 +79,7 @@ def vocabularies() -> list[Vocabulary]:
     for backend in sorted(own, key=lambda b: b.name != "Meta"):
         text = f"For `dispatch: {{{backend.name}: ...}}`: functions over arrays. {_also(BUILTINS)}"
         found.append(
-            Vocabulary(f"Kernels of {backend.name}", text, _helpers(native, "native", {*backend.kernels}))
+            Vocabulary(f"Kernels of {backend.name}", text, _helpers(functions, "kernels", {*backend.kernels}))
         )
     symbolics = index(runtime_dir(), "onnx", None, "symbolics*.py")
     text = "For `symbolic`, and `onnx` of primitives: functions over the values of an ONNX graph."
@@ -119,7 +119,7 @@ def kernels_of() -> Mapping[str, list[str]]:
     for operator in declared.declarations().operators:
         for kernel in operator.kernels.values():
             for called in {kernel.function or "", *kernel.calls.values()}:
-                found.setdefault(f"tengen.native.{called}", []).append(str(operator.name))
+                found.setdefault(f"tengen.kernels.{called}", []).append(str(operator.name))
     return found
 
 

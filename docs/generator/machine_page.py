@@ -1,4 +1,4 @@
-"""The page of the accelerator's machine: its operations, as runtime/c_accelerator/operations.def says."""
+"""The page of the C machine's machine: its operations, as runtime/fast_paths/operations.def says."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-DEFINITIONS = Path(__file__).resolve().parents[2] / "runtime" / "c_accelerator" / "operations.def"
+DEFINITIONS = Path(__file__).resolve().parents[2] / "runtime" / "fast_paths" / "operations.def"
 
 #: An entry: what it is of, and all that is in its parentheses.
 _ENTRY = re.compile(r"^([A-Z]+)\(((?:\"[^\"]*\"|[^()\"])*)\)", re.MULTILINE)
@@ -43,17 +43,17 @@ def legend() -> str:
 def page() -> str:
     """The whole page."""
     lines = [
-        "# The machine",
+        "# The C machine",
         "",
-        "What a generated function does in the usual case is a program of the "
-        "[accelerator](architecture.md): words of text, which a machine written in C runs on a small stack. "
+        "What a generated function does in the usual case is a [fast path](architecture.md)"
+        ": words of text, which a machine written in C runs on a small stack. "
         f"That of `tengen.{_EXAMPLE[1]}` is",
         "",
         "```text",
         *example().split("; "),
         "```",
         "",
-        "A program that takes what is not there, or in which ways of different heights meet, is refused "
+        "A fast path that takes what is not there, or in which ways of different heights meet, is refused "
         "before it runs (`stack.py`).",
         "",
         legend(),
@@ -68,8 +68,8 @@ def page() -> str:
 
 
 def example() -> str:
-    """A program that the generator wrote."""
-    from tengen.c_accelerator import programs
+    """A fast path that the generator wrote."""
+    from tengen.fast_paths import programs
 
     module, name = _EXAMPLE
     (found,) = [text for text, names in programs("tengen.generated")[module].items() if name in names.split()]

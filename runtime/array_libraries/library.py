@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..core.scalar_type import add_array_dtype, dtype, from_array_dtype
-from ..native.array_api import numpy_meanings, numpy_names
+from ..kernels.array_api import numpy_meanings, numpy_names
 
 Shape = tuple[int, ...]
 #: The shape and the dtype of a result.

@@ -9,7 +9,7 @@ from typing import Any
 from ..core.memory_format import NotStrided
 from ..core.promotion import promote_types
 from ..core.storage import begin_write
-from ..native.layout import is_dense
+from ..kernels.layout import is_dense
 from .autograd_meta import AutogradMeta, meta_of
 from .grad_mode import grad_mode
 from .hooks import run_post_accumulate

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from ..c_accelerator import engine as accelerated_loop
 from ..core.error_notes import note_derivative
 from ..core.function_dispatch import enter_engine, state as overrides
 from ..core.interception import Layer, active, intercepts_gradients
 from ..core.thread_state import call_in_new_thread, stack_is_deep
+from ..fast_paths import engine as fast_loop
 from .anomaly_mode import run_watched
 from .autograd_meta import meta_of
 from .deferred import defer, settle, settle_all
@@ -77,7 +77,7 @@ def run(task: GraphTask, root: Node) -> None:
     if not task.order:
         return
     buffers: Buffers = {root: ()}
-    loop = None if task.over_tensors or anomaly.enabled or task.observers else accelerated_loop()
+    loop = None if task.over_tensors or anomaly.enabled or task.observers else fast_loop()
     if loop is None:
         _run_all(task, buffers)
     else:
@@ -99,7 +99,7 @@ def _add(buffers: Buffers, target: Node, value: Any) -> None:
 
 
 def _run_all(task: GraphTask, buffers: Buffers) -> None:
-    """The loop over the Nodes; the accelerator has it too."""
+    """The loop over the Nodes; the C machine has it too."""
     pop = buffers.pop
     graph = task.over_tensors
     keep = task.keep_graph

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..core.held_memory import is_held
 from ..core.storage import resize_memory, untyped_storage_of
-from ..native.uninitialized import unwritten
+from ..kernels.uninitialized import unwritten
 from .ownership import is_tensors_only
 
 

@@ -12,7 +12,7 @@ from ..core.promotion import can_cast
 from ..core.storage import begin_write, storage_of
 from ..core.tensor_base import TensorBase
 from ..core.user_stack import program_stacklevel
-from ..native.layout import contiguous_strides
+from ..kernels.layout import contiguous_strides
 from .autograd_meta import PLAIN_VIEW, UNTRACKED_VIEW
 from .copy_slices import CopySlices
 from .edge import Edge, gradient_edge

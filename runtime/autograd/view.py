@@ -6,10 +6,10 @@ import threading
 import weakref
 from typing import Any
 
-from ..c_accelerator import accelerated
 from ..core.function_dispatch import disabled_impl
 from ..core.storage import Storage, storage_of
 from ..core.tensor_base import PARTS, declare_tensor
+from ..fast_paths import fast_path
 from .autograd_meta import (
     CUSTOM_VIEW,
     INFERENCE_VIEW,
@@ -55,7 +55,7 @@ class ViewList(list[weakref.ref[Any]]):
             self.limit = 2 * len(self) + _SWEPT
 
 
-@accelerated("is_tensor source; is_array array; is_type type; view; give")
+@fast_path("is_tensor source; is_array array; is_type type; view; give")
 def as_view(source: Any, array: Any, type: Any, multi: bool = False) -> Any:
     """A Tensor over ``array``, a view of the array of ``source``; it has no history yet.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..native.layout import extent, is_contiguous, is_dense, may_overlap
+from ..kernels.layout import extent, is_contiguous, is_dense, may_overlap
 
 Shape = tuple[int, ...]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tengen.generated import functions as F
 
-from ..native.dims import wrap_dim, wrap_dims
+from ..kernels.dims import wrap_dim, wrap_dims
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor

@@ -20,9 +20,9 @@ from ..core.memory_format import (
 )
 from ..core.scalar_type import default_complex
 from ..dispatch.legacy_type_dispatch import type_of
-from ..native.creation import check_size, filler
-from ..native.layout import strides_in
-from ..native.uninitialized import unwritten
+from ..kernels.creation import check_size, filler
+from ..kernels.layout import strides_in
+from ..kernels.uninitialized import unwritten
 from ..tensors.tensor import Tensor
 
 if TYPE_CHECKING:

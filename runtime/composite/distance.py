@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from tengen.generated import functions as F
 
-from ..native.distance import check_rows
-from ..native.layout import broadcast_shapes
+from ..kernels.distance import check_rows
+from ..kernels.layout import broadcast_shapes
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor

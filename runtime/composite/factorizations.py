@@ -8,7 +8,7 @@ from tengen.generated import functions as F
 
 from ..core.memory_format import contiguous_format, strided
 from ..core.user_stack import warn_old
-from ..native.factorizations import ZERO_BLOCK
+from ..kernels.factorizations import ZERO_BLOCK
 from .linalg import raise_failure
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tengen.generated import functions as F
 
 from ..core.scalar_type import complex_of, get_default_dtype
-from ..native.dims import wrap_dim
+from ..kernels.dims import wrap_dim
 
 if TYPE_CHECKING:
     from ..core.scalar_type import dtype as DType

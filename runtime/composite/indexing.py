@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import tengen.generated.functions as F
 
 from ..core.scalar_type import int32, int64
-from ..native.dims import wrap_dim
-from ..native.layout import broadcast_shapes
+from ..kernels.dims import wrap_dim
+from ..kernels.layout import broadcast_shapes
 from ..tensors.creation import tensor
 
 if TYPE_CHECKING:

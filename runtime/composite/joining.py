@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import tengen.generated.functions as F
 
 from ..core.user_stack import warn_old
-from ..native.dims import wrap_dim
-from ..native.layout import broadcast_shapes
+from ..kernels.dims import wrap_dim
+from ..kernels.layout import broadcast_shapes
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor

@@ -11,8 +11,8 @@ from tengen.generated import functions as F
 from ..autograd.forward_mode import is_differentiated
 from ..core.scalar_type import bfloat16, bool_, dtype, float16, int64
 from ..core.user_stack import warn_old
-from ..native.dims import wrap_dim
-from ..native.linalg_checks import (
+from ..kernels.dims import wrap_dim
+from ..kernels.linalg_checks import (
     NOT_POSITIVE,
     SINGULAR_INVERSE,
     SINGULAR_SOLVE,

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import tengen.generated.functions as F
 
-from ..c_accelerator import accelerated
 from ..core.memory_format import contiguous_format
 from ..core.promotion import promote_types
 from ..core.scalar_type import bool_
 from ..core.user_stack import warn_old
-from ..native.creation import as_number
-from ..native.dims import wrap_dim
+from ..fast_paths import fast_path
+from ..kernels.creation import as_number
+from ..kernels.dims import wrap_dim
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Number = bool | int | float | complex
 
 
-@accelerated(
+@fast_path(
     "is_tensor self; is_tensor other; has_dims self 2; has_dims other 2; "
     "local self; local other; invoke_method mm 1; give"
 )

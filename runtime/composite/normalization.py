@@ -153,7 +153,7 @@ def rms_norm(
     if has_operator(input._type, "_native_rms_norm") and (weight is None or weight._type is input._type):
         return F._native_rms_norm(input, normalized_shape, weight, eps)[0]
     from ..core.errors import explain
-    from ..native.nn.normalization import layer_shapes
+    from ..kernels.nn.normalization import layer_shapes
 
     try:
         layer_shapes(input, tuple(normalized_shape), weight, None)

@@ -10,8 +10,8 @@ from tengen.generated import functions as F
 
 from ..core.memory_format import channels_last
 from ..core.scalar_type import int64
-from ..native.layout import stands_channels_last
-from ..native.nn.grid_taps import BICUBIC, BILINEAR, BORDER, NEAREST, REFLECTION, ZEROS
+from ..kernels.layout import stands_channels_last
+from ..kernels.nn.grid_taps import BICUBIC, BILINEAR, BORDER, NEAREST, REFLECTION, ZEROS
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tengen.generated import functions as F
 
 from ..core.scalar_type import int32, int64
-from ..native.dims import wrap_dim
+from ..kernels.dims import wrap_dim
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor

@@ -21,21 +21,21 @@ from ..autograd.variable_type_utils import (
     requires_grad_in,
     warn_resized,
 )
-from ..c_accelerator import accelerated
 from ..core.interception import active
 from ..core.memory_format import contiguous_format, preserve_format
 from ..core.scalar_type import bool_, int64
 from ..core.sym_int import SymInt, ragged_size
-from ..native.creation import check_size
-from ..native.dims import wrap_dim, wrap_dims
-from ..native.layout import (
+from ..fast_paths import fast_path
+from ..kernels.creation import check_size
+from ..kernels.dims import wrap_dim, wrap_dims
+from ..kernels.layout import (
     check_bytes,
     infer_size,
     strides_in,
     suggest_memory_format,
     view_strides,
 )
-from ..native.views import split_sizes
+from ..kernels.views import split_sizes
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
@@ -92,7 +92,7 @@ def copied(views: Any) -> Any:
 # ----------------------------------------------------------------------------------- shape
 
 
-@accelerated(
+@fast_path(
     "is_tensor self; has_array self; is_contiguous self; local self; local shape; as_tuple; "
     "invoke_method view 1; give"
 )
@@ -109,7 +109,7 @@ def reshape(self: Tensor, shape: Sequence[int]) -> Tensor:
     return F._unsafe_view(self, size)
 
 
-@accelerated(
+@fast_path(
     "is_tensor self; has_array self; is_contiguous self; is_equal start_dim 0; is_equal end_dim -1; "
     "has_dims self 0 => out; has_dims self 1 => out; local self; constant -1; invoke_method view 1; give"
 )
@@ -214,7 +214,7 @@ def _moved(self: Tensor, dtype: Any, device: Any) -> Tensor:
     return moved
 
 
-@accelerated("is_tensor self; has_array self; is_contiguous self; is_none memory_format; local self; give")
+@fast_path("is_tensor self; has_array self; is_contiguous self; is_none memory_format; local self; give")
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     """``self`` if it stands without gaps in the memory format, row-major by default; else such a copy.
     RuntimeError for preserve_format where a copy would be made."""

@@ -10,8 +10,8 @@ import tengen.generated.functions as F
 from ..autograd.in_place import replace_array
 from ..core.memory_format import CONSTANTS, SPARSE, sparse_coo, strided
 from ..core.scalar_type import int32, int64
-from ..native.sparse.array import empty_coo
-from ..native.sparse.shape import coo_resize
+from ..kernels.sparse.array import empty_coo
+from ..kernels.sparse.shape import coo_resize
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tengen.generated import functions as F
 
 from ..core.user_stack import program_stacklevel
-from ..native.dims import wrap_dim
+from ..kernels.dims import wrap_dim
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor

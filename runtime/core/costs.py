@@ -25,7 +25,7 @@ NATIVE_GRAIN: Final = 1 << 17
 #: compute functions or wait for what they read, and of those that take little longer than memory does.
 COSTLY_GRAIN: Final = 1 << 18
 LIGHT_GRAIN: Final = 1 << 20
-#: So many elements of such kernels are shared out to those of the accelerator's threads that are awake, as
+#: So many elements of such kernels are shared out to those of the C machine's threads that are awake, as
 #: they are for 0.2 ms after some work; so many are worth waking them. A thread takes about so many shares.
 COSTLY_SHARED: Final = 1 << 16
 LIGHT_SHARED: Final = 1 << 18

@@ -15,7 +15,7 @@ from typing import ClassVar
 #: What stands between the program and the library: context managers and decorators.
 _BETWEEN = ("contextlib", "functools")
 #: The packages of a library with what its declarations name or generate: what else it has is a program.
-_OF_LIBRARIES = ("generated", "native", "composite", "formulas", "onnx")
+_OF_LIBRARIES = ("generated", "kernels", "composite", "formulas", "onnx")
 _libraries: tuple[str, ...] = ()
 
 

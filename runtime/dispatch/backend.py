@@ -1,7 +1,7 @@
 """What the runtime asks of a backend's array library, apart from operators.
 
 A backend is declared in declarations/backends.yaml: a name, a device, and the module that
-implements the functions below (``tengen.native.cpu`` does for NumPy). That module is
+implements the functions below (``tengen.kernels.cpu`` does for NumPy). That module is
 ``T.backend.lib`` of each of the backend's Types. Operators do not go through here: their
 kernels are named by the generated code.
 """

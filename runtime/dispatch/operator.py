@@ -23,7 +23,7 @@ from ..core.numbers import NUMBERS
 from ..core.promotion import common_dtype
 from ..core.scalar_type import default_complex, dtype, get_default_dtype, int64
 from ..core.tensor_base import TensorBase
-from ..native.creation import as_number
+from ..kernels.creation import as_number
 from .arguments import (
     Parameter,
     shown,

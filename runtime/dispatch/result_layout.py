@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from ..native.layout import (
+from ..kernels.layout import (
     channels_last_strides,
     contiguous_strides,
     may_overlap,

@@ -16,8 +16,8 @@ from ..core.memory_format import strided
 from ..core.numbers import FITTING, Numbers
 from ..core.scalar_type import bool_, dtype, from_array_dtype, int64
 from ..core.tensor_base import TensorBase, declare_tensor
-from ..native.dtypes import FLOAT32
-from ..native.reduced import converted, upcast
+from ..kernels.dtypes import FLOAT32
+from ..kernels.reduced import converted, upcast
 from .legacy_type_dispatch import Backend, get_type, type_of
 
 if TYPE_CHECKING:

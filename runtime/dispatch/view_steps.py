@@ -18,7 +18,7 @@ from ..core.device import as_device
 from ..core.interception import active, layers_hidden
 from ..core.scalar_type import int64
 from ..core.tensor_base import TensorBase
-from ..native.layout import may_overlap
+from ..kernels.layout import may_overlap
 from .legacy_type_dispatch import dataless_device, type_of
 from .operator import by_method
 

@@ -12,9 +12,9 @@ from .. import functional
 from ..core.memory_format import contiguous_format, preserve_format
 from ..core.promotion import promote_types, result_type
 from ..core.scalar_type import bool_, complex128, default_complex, float64, get_default_dtype, int64
-from ..native.creation import as_number
-from ..native.dims import wrap_dim
-from ..native.layout import broadcast_shapes
+from ..kernels.creation import as_number
+from ..kernels.dims import wrap_dim
+from ..kernels.layout import broadcast_shapes
 from ..tensors.tensor import Tensor
 from .shape import strided_extent
 

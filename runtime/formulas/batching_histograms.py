@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tengen.generated import functions as F
 
-from ..native.histograms import checked_weight
+from ..kernels.histograms import checked_weight
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from tengen.generated import functions as F
 
 from ..core.scalar_type import bool_, int64, uint8
-from ..native.layout import broadcast_shapes, contiguous_strides
-from ..native.positions import check_static_size
+from ..kernels.layout import broadcast_shapes, contiguous_strides
+from ..kernels.positions import check_static_size
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor

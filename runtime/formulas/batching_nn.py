@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import tengen.generated.functions as F
 
-from ..native.creation import as_number
+from ..kernels.creation import as_number
 from .batching import pad_to_logical_rank
 
 if TYPE_CHECKING:

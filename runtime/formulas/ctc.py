@@ -1,6 +1,6 @@
 """What the derivative formulas of connectionist temporal classification call: its gradient over Tensors.
 
-The kernels of ``native/nn/ctc.py`` compute the same over arrays; here each step is an operator, so that the
+The kernels of ``kernels/nn/ctc.py`` compute the same over arrays; here each step is an operator, so that the
 gradient has derivatives.
 """
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tengen.generated import functions as F
 
-from ..native.nn.embedding_bag import AVERAGE, GREATEST
+from ..kernels.nn.embedding_bag import AVERAGE, GREATEST
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor

@@ -15,8 +15,8 @@ from tengen.generated import functions as F
 
 from ..autograd.forward_mode import is_differentiated
 from ..core.scalar_type import bool_
-from ..native.dims import wrap_dims
-from ..native.linalg_checks import is_vector
+from ..kernels.dims import wrap_dims
+from ..kernels.linalg_checks import is_vector
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import tengen.generated.functions as F
 
-from ..native.dims import wrap_dim
+from ..kernels.dims import wrap_dim
 from .reduction import prod_backward
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from tengen.generated import functions as F
 
 from ..composite.losses import MEAN, apply_reduction
 from ..composite.resampling import affine_grid_base
-from ..native.meta.array import broadcast_shapes
+from ..kernels.meta.array import broadcast_shapes
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor

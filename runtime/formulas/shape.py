@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from tengen.generated import functions as F
 
-from ..native.dims import wrap_dim
-from ..native.layout import extent
-from ..native.views import split_sizes
+from ..kernels.dims import wrap_dim
+from ..kernels.layout import extent
+from ..kernels.views import split_sizes
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor

@@ -12,7 +12,7 @@ from typing import Any, NoReturn, Protocol
 from ..autograd.grad_mode import inside_transform
 from ..core.function_dispatch import disabled_impl
 from ..core.memory_format import contiguous_format
-from ..native.meta.array import MetaArray
+from ..kernels.meta.array import MetaArray
 from ..tensors.held_slots import held_slot, read_slot
 from ..tensors.tensor import Tensor
 

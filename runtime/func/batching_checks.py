@@ -13,8 +13,8 @@ from ..core.device import device
 from ..core.interception import Layer
 from ..core.operands import map_tensors
 from ..dispatch.legacy_type_dispatch import type_of
-from ..native.meta.array import MetaArray
-from ..native.meta.backend import device_name
+from ..kernels.meta.array import MetaArray
+from ..kernels.meta.backend import device_name
 
 if TYPE_CHECKING:
     from ..core.protocols import Operator

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.operands import map_tensors, tensors_in
 from ..formulas.batching import pad_to_logical_rank
-from ..native.dims import wrap_dim
-from ..native.layout import broadcast_shapes
+from ..kernels.dims import wrap_dim
+from ..kernels.layout import broadcast_shapes
 from ..tensors.tensor import Tensor
 from .batched import ensure_batch_dim, is_batched_at, move_batch_dim_to_front, set_value, wrap
 from .batching_checks import check_logical_rank, raise_slice_error

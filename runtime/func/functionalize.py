@@ -23,7 +23,7 @@ from ..core.protocols import Operator
 from ..core.storage import storage_of
 from ..dispatch.functional_variant import functional_variant
 from ..dispatch.operator import operator as find_operator
-from ..native.layout import extent
+from ..kernels.layout import extent
 from ..tensors.tensor import Tensor
 from ..utils.pytree import tree_flatten, tree_unflatten
 from .batched import ensure_batch_dim, set_value, wrap

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from ..core.memory_format import layout, sparse_coo, sparse_csr, strided
 from ..core.scalar_type import dtype as DType, iinfo
-from ..native.dims import wrap_dim, wrap_dims
+from ..kernels.dims import wrap_dim, wrap_dims
 from ..tensors.tensor import Tensor
 
 _F = TypeVar("_F", bound=Callable[..., Any])

@@ -9,7 +9,7 @@ from typing import Any
 from tengen.generated import functions as F
 
 from ..autograd.rounding import rounded_once
-from ..native.nn.common import expand
+from ..kernels.nn.common import expand
 from ..tensors.tensor import Tensor
 from .max_pooling import Pooled, Sizes, steps_of
 

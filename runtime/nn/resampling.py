@@ -13,7 +13,7 @@ from tengen.generated import functions as F
 from ..autograd.rounding import rounded_once
 from ..core.errors import explain
 from ..core.user_stack import program_stacklevel
-from ..native.layout import check_bytes
+from ..kernels.layout import check_bytes
 from ..tensors.tensor import Tensor
 from .max_pooling import Sizes
 

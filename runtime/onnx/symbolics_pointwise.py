@@ -1,6 +1,6 @@
 """The ONNX forms of what pointwise kernels are made of.
 
-Those of primitives are named in primitives.yaml; those of the functions of runtime/native that kernels call
+Those of primitives are named in primitives.yaml; those of the functions of runtime/kernels that kernels call
 have the same names. Operands are values or Python's numbers, and are computed in the dtypes in which the
 array namespace computes them.
 """
@@ -15,7 +15,7 @@ import numpy as np
 
 from ..core.promotion import promote_types
 from ..core.scalar_type import bool_, dtype, float64, int8, int32
-from ..native.pointwise import EXACT_INTEGERS
+from ..kernels.pointwise import EXACT_INTEGERS
 from .builder import Ref, constant, onnx
 from .errors import Unsupported
 from .symbolics import cast, floating, floats, number, shape_of, together, widened

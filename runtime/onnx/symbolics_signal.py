@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..native import windows
-from ..native.fft import fft_fftfreq, fft_rfftfreq
+from ..kernels import windows
+from ..kernels.fft import fft_fftfreq, fft_rfftfreq
 from .builder import Ref, constant
 
 

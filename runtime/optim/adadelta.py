@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..native.native_kernels import kernels
+from ..kernels.native_kernels import kernels
 from ..tensors.tensor import Tensor
 from .blocks import Array, Update, constants, native_update
 from .checks import check_not_negative, check_rate

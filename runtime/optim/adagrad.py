@@ -9,7 +9,7 @@ import numpy as np
 
 from tengen.generated.functions import _sparse_coo_tensor_unsafe, full_like
 
-from ..native.native_kernels import kernels
+from ..kernels.native_kernels import kernels
 from ..tensors.tensor import Tensor
 from .blocks import Array, Update, constants, native_update
 from .checks import check_not_negative, check_rate

@@ -9,7 +9,7 @@ import numpy as np
 
 from tengen.generated.functions import maximum
 
-from ..native.native_kernels import kernels
+from ..kernels.native_kernels import kernels
 from ..tensors.tensor import Tensor
 from .blocks import Array, Update, constants, native_update
 from .checks import check_moments, check_not_negative

@@ -9,7 +9,7 @@ import numpy as np
 
 from tengen.generated.functions import zeros_like
 
-from ..native.native_kernels import kernels
+from ..kernels.native_kernels import kernels
 from ..tensors.creation import tensor as make_tensor
 from ..tensors.tensor import Tensor
 from .blocks import Array, Update, constants, native_update

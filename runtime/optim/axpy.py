@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..core.costs import AXPY_ALONE, AXPY_LARGE
-from ..native.parallel import blas_libraries, get_num_threads
+from ..kernels.parallel import blas_libraries, get_num_threads
 from .blocks import Array
 
 Axpy = Callable[[float, Array, Array], None]

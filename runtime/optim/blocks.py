@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..core.costs import UPDATE_BLOCK, UPDATE_GRAIN
-from ..native.parallel import in_threads
-from ..native.shares import share_elements
+from ..kernels.parallel import in_threads
+from ..kernels.shares import share_elements
 
 Array = np.ndarray[Any, Any]
 #: Changes the arrays of one block: the first in place, by the second; the last ones are scratch.

@@ -15,7 +15,7 @@ from ..core.memory_format import layout, sparse_coo, strided
 from ..core.scalar_type import dtype
 from ..core.size import Size
 from ..core.storage import UntypedStorage
-from ..native.layout import extent
+from ..kernels.layout import extent
 from ..tensors.parameter import Parameter
 from ..tensors.pickling import rebuild_parameter, rebuild_stored, rebuild_tensor
 from ..tensors.sparse_creation import check_stored

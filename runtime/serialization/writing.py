@@ -17,7 +17,7 @@ from ..core.scalar_type import dtype
 from ..core.size import Size
 from ..core.storage import UntypedStorage, untyped_storage_of
 from ..core.tensor_base import TensorBase
-from ..native.compressed.array import KINDS
+from ..kernels.compressed.array import KINDS
 from ..tensors.parameter import Parameter
 from ..tensors.pickling import reduce_tensor, stored_parts
 from ..tensors.tensor import Tensor

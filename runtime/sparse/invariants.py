@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-from ..native.sparse.invariants import checking
+from ..kernels.sparse.invariants import checking
 
 __all__ = ["check_sparse_tensor_invariants"]
 

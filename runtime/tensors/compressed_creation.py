@@ -23,8 +23,8 @@ from ..core.memory_format import (
 from ..core.scalar_type import dtype as DType
 from ..core.tensor_base import TensorBase
 from ..dispatch.legacy_type_dispatch import type_of
-from ..native.compressed.invariants import check_dimensions, check_order, check_sizes, inferred_shape
-from ..native.sparse.invariants import checking
+from ..kernels.compressed.invariants import check_dimensions, check_order, check_sizes, inferred_shape
+from ..kernels.sparse.invariants import checking
 from .sparse_creation import as_strided_tensor, required
 
 if TYPE_CHECKING:

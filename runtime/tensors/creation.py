@@ -16,8 +16,8 @@ from ..core.tensor_base import TensorBase
 from ..core.user_stack import program_stacklevel
 from ..dispatch.legacy_type_dispatch import type_of
 from ..dispatch.operator import operator
-from ..native.cpu import cast, copy as copy_array, owned
-from ..native.uninitialized import unwritten
+from ..kernels.cpu import cast, copy as copy_array, owned
+from ..kernels.uninitialized import unwritten
 from .sequences import array_of, checked_array_dtype
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ from ..core.scalar_type import dtype as DType
 from ..core.size import Size, of_shape
 from ..core.storage import UntypedStorage, untyped_storage_of
 from ..core.tensor_base import TensorBase
-from ..native.dims import wrap_dim
-from ..native.layout import is_told_by_strides, memory_order
+from ..kernels.dims import wrap_dim
+from ..kernels.layout import is_told_by_strides, memory_order
 
 if TYPE_CHECKING:
     from .tensor import Tensor

@@ -16,7 +16,6 @@ import numpy as np
 from ..autograd.grad_mode import grad_mode
 from ..autograd.inference_mode import check_write
 from ..autograd.view import as_view
-from ..c_accelerator import accelerated
 from ..core.function_dispatch import UNHANDLED, Overridden, dispatch, overrides, state, without_overrides
 from ..core.interception import active
 from ..core.memory_format import NotStrided
@@ -27,8 +26,9 @@ from ..core.sym_int import RaggedSizeError, SymInt, ragged_size
 from ..core.tensor_base import TensorBase
 from ..core.user_stack import program_stacklevel
 from ..dispatch.operator import operator as by_name
-from ..native.cpu import cast
-from ..native.creation import cast_number
+from ..fast_paths import fast_path
+from ..kernels.cpu import cast
+from ..kernels.creation import cast_number
 from .sequences import array_of
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _TUPLE_LIMIT = 32
 
 
-@accelerated(
+@fast_path(
     "not_intercepted; is_tensor self; has_array self; runs self; is_recorded self => L1; "
     "array self; local index; at_key; wrap_part self; give; "
     "L1:; is_class index int -> L2; is_index self index; "

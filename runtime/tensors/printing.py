@@ -21,8 +21,8 @@ from ..core.memory_format import strided
 from ..core.package_name import package
 from ..core.scalar_type import bool_, default, default_complex, int64
 from ..core.tensor_base import TensorBase
-from ..native.cpu import cast
-from ..native.dtypes import is_complex32
+from ..kernels.cpu import cast
+from ..kernels.dtypes import is_complex32
 
 Array = np.ndarray[Any, Any]
 

@@ -27,7 +27,7 @@ from ..core.scalar_type import (
 )
 from ..core.tensor_base import TensorBase
 from ..core.user_stack import program_stacklevel
-from ..native.cpu import cast
+from ..kernels.cpu import cast
 
 Array = np.ndarray[Any, Any]
 

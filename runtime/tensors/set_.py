@@ -24,7 +24,7 @@ from ..core.storage import (
 )
 from ..core.tensor_base import TensorBase
 from ..dispatch.binding_support import MISSING
-from ..native.layout import MAX_NUMEL, contiguous_strides, extent
+from ..kernels.layout import MAX_NUMEL, contiguous_strides, extent
 
 Shape = tuple[int, ...]
 

@@ -15,10 +15,10 @@ from ..core.memory_format import sparse_coo
 from ..core.scalar_type import dtype as DType, get_default_dtype, int64
 from ..core.tensor_base import TensorBase
 from ..dispatch.legacy_type_dispatch import type_of
-from ..native.compressed.array import KINDS
-from ..native.compressed.invariants import check_dimensions, check_sizes
-from ..native.sparse.array import empty_coo, flat_indices
-from ..native.sparse.invariants import checking
+from ..kernels.compressed.array import KINDS
+from ..kernels.compressed.invariants import check_dimensions, check_sizes
+from ..kernels.sparse.array import empty_coo, flat_indices
+from ..kernels.sparse.invariants import checking
 from .creation import tensor
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..native.layout import extent
+from ..kernels.layout import extent
 from . import declared
 from .samples import Array, Call, Random
 

@@ -16,7 +16,7 @@ from .reference import no_reference, reference
 from .samples import Call, Fixed
 
 #: The folders of functions that declarations name, in tengen and in a library.
-_PACKAGES = frozenset({"native", "composite", "formulas", "onnx"})
+_PACKAGES = frozenset({"kernels", "composite", "formulas", "onnx"})
 #: What NumPy raises for arguments that do not fit.
 _OF_INPUT = (IndexError, ValueError, RuntimeError, np.linalg.LinAlgError)
 

@@ -15,7 +15,7 @@ from .declared import flat, run, runs
 from .samples import Call, Random
 from .without_data import on_meta
 
-_KERNELS = "tengen.native."
+_KERNELS = "tengen.kernels."
 
 
 def sizes_of(call: Call) -> list[int]:

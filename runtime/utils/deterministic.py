@@ -6,7 +6,7 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from ..native.uninitialized import NewMemory
+from ..kernels.uninitialized import NewMemory
 
 __all__ = ["fill_uninitialized_memory"]
 

@@ -4,7 +4,7 @@ NumPy's OpenBLAS chooses its kernels by the processor, and on one that it does n
 slow ones. Which, is found by asking and by measuring: the product of two matrices is timed in
 processes of their own, with the library's own choice and with others. Nothing is changed here; what helps
 is an environment variable that the user sets. Which native kernels are used, ``native_report`` says, and last
-whether the accelerator is.
+whether the C machine is.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
 
-from .. import c_accelerator
+from .. import fast_paths
 from . import native_report
 
 VARIABLE = "OPENBLAS_CORETYPE"
@@ -205,20 +205,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found = diagnose()
     print(report(found))
     print(native_report.report(native_report.diagnose()))
-    print(accelerator_report(c_accelerator.status()))
+    print(fast_paths_report(fast_paths.status()))
     return 0 if found.advice is None else 1
 
 
-def accelerator_report(found: c_accelerator.Status) -> str:
-    """Whether small calls are accelerated, and why it is so."""
-    if found.reason == c_accelerator.NOT_BUILT:
-        return f"The accelerator is not used, since it was not built: {how_to_build()}."
+def fast_paths_report(found: fast_paths.Status) -> str:
+    """Whether small calls take fast paths, and why it is so."""
+    if found.reason == fast_paths.NOT_BUILT:
+        return f"The C machine is not used, since it was not built: {how_to_build()}."
     used = "runs generated functions" if found.used else "is not used: Python runs generated functions"
-    return f"The accelerator {used} ({found.reason})."
+    return f"The C machine {used} ({found.reason})."
 
 
 def how_to_build() -> str:
-    """What builds the accelerator: installing tengen where there is the C compiler that Python asks for."""
+    """What builds the C machine: installing tengen where there is the C compiler that Python asks for."""
     asked = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "").split()
     if not asked:
         return "install a C compiler, and tengen anew"

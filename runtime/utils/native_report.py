@@ -14,9 +14,9 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..native.machine_code import kernels_of
-from ..native.machine_code.finder import VARIABLE, finder_of
-from ..native.machine_code.status import Status, status
+from ..machine_code import kernels_of
+from ..machine_code.finder import VARIABLE, finder_of
+from ..machine_code.status import Status, status
 
 TABLES = "tengen.generated.kernels"
 #: How many operators are measured, on how many elements.
@@ -70,7 +70,7 @@ def times_here(names: Iterable[str]) -> dict[str, float]:
     """
     from tengen.generated import functions
 
-    from ..native.parallel import set_num_threads
+    from ..kernels.parallel import set_num_threads
 
     set_num_threads(1)
     x = functions.linspace(-0.9, 0.9, _SIZE)

@@ -15,7 +15,7 @@ from tengen.autograd.edge import gradient_edge
 from tengen.autograd.input_buffer import add_arrays
 from tengen.autograd.node import Node
 from tengen.autograd.ownership import is_buffers_only, owns_memory
-from tengen.native import cpu
+from tengen.kernels import cpu
 
 
 def arrays(*tensors: tg.Tensor) -> list[np.ndarray]:

@@ -234,7 +234,7 @@ def test_which_operators_it_is_for(tmp_path: Path) -> None:
     surroundings = Path(__file__).parents[1] / "bad_declarations" / "surroundings"
     folder = tmp_path / "all"
     shutil.copytree(surroundings, folder)
-    kernels = folder / "runtime" / "native" / "kernels.py"
+    kernels = folder / "runtime" / "kernels" / "kernels.py"
     kernels.write_text(kernels.read_text() + "\n\ndef triple(*arrays):\n    return arrays[0]\n")
     (folder / "declarations" / "native_functions.more.yaml").write_text(DECLARED)
     (folder / "declarations" / "derivatives.more.yaml").write_text(DERIVATIVES)

@@ -1,4 +1,4 @@
-"""Lowering: expressions to instructions, rows to passes; tests/native has what the code computes."""
+"""Lowering: expressions to instructions, rows to passes; tests/kernels has what the code computes."""
 
 from __future__ import annotations
 

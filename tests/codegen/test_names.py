@@ -305,14 +305,14 @@ def arranged(made: Project, root: Path, declarations: Path, native: Path) -> Non
         folder.mkdir(parents=True, exist_ok=True)
     (declarations / "native_functions.names.yaml").write_text(made.declarations)
     (declarations / "derivatives.names.yaml").write_text(made.derivatives)
-    imports = "import numpy as np\n\nfrom tengen.native.meta.backend import empty\n"
+    imports = "import numpy as np\n\nfrom tengen.kernels.meta.backend import empty\n"
     (native / "names_kernels.py").write_text(f'"""Kernels of a test."""\n\n{imports}{KERNELS}')
     (root / "names_program.py").write_text(made.program)
 
 
 def test_a_project_in_which_every_name_is_used(scratch: Scratch) -> None:
     made = project(OTHERS, "torch", "torch.{f}_")
-    arranged(made, scratch.root, scratch.root / "declarations", scratch.root / "runtime/native")
+    arranged(made, scratch.root, scratch.root / "declarations", scratch.root / "runtime/kernels")
     done = scratch.python("-m", "tengen.codegen.gen")
     assert done.returncode == 0, done.stdout
     done = scratch.python("-W", "ignore", "names_program.py")

@@ -92,7 +92,7 @@ def test_why_nothing_is_written(declared: Declarations, arguments: str, kernel: 
 def test_the_function_of_a_library_is_not_written_by_tengens(declared: Declarations) -> None:
     """A library's ``power`` may be another function."""
     with pytest.raises(NoForm, match="no function power"):
-        symbolic(declared, "Tensor self", "power(self, 2)", power="@mylib.native.mine.power")
+        symbolic(declared, "Tensor self", "power(self, 2)", power="@mylib.kernels.mine.power")
 
 
 def test_every_pointwise_operator_says_why_it_has_none(declared: Declarations) -> None:

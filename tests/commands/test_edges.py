@@ -170,7 +170,7 @@ def test_a_library_that_declares_nothing(
 @pytest.mark.parametrize(
     ("file", "commands"),
     [
-        ("runtime/native/scans.py", ["gen", "explain", "diff", "verify"]),
+        ("runtime/kernels/scans.py", ["gen", "explain", "diff", "verify"]),
         ("tests/references/nn.py", ["gen", "explain", "diff", "verify"]),
         ("declarations/native_functions.unary.yaml", list(CALLS)),
         ("generated/nodes.py", ["explain"]),

@@ -47,7 +47,7 @@ def test_a_function_has_its_overloads(tengen: Command) -> None:
 def test_composites_and_kernels(tengen: Command) -> None:
     assert "that of the operators it is made of" in tengen("explain", "vstack").stdout
     assert re.search(
-        r"sorted\w*: runtime/native/\w+\.py:\d+|sort\w*: runtime/native", tengen("explain", "sort").stdout
+        r"sorted\w*: runtime/kernels/\w+\.py:\d+|sort\w*: runtime/kernels", tengen("explain", "sort").stdout
     )
 
 

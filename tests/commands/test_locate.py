@@ -23,7 +23,7 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 
 OPERATORS = "declarations/native_functions.mine.yaml"
 FORMULAS = "declarations/derivatives.mine.yaml"
-KERNELS = "runtime/native/running.py"
+KERNELS = "runtime/kernels/running.py"
 REFERENCES = "tests/references_mine.py"
 
 FILES = {
@@ -262,7 +262,7 @@ MISTAKES = [
     ),
     Mistake(
         "a backward kernel of an entry that makes both",
-        "runtime/native/nn/loss.py",
+        "runtime/kernels/nn/loss.py",
         "    slope *= 2\n",
         "    slope *= 3\n",
         "mse_loss",

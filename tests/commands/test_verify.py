@@ -259,7 +259,7 @@ def double(scratch: Scratch, file: str, kernel: str) -> str:
 """
     lines[end:end] = ["", *wrong.split("\n"), ""]
     path.write_text("\n".join(lines), encoding="utf-8")
-    return f"runtime/native/{file}:{end + 2}:1"
+    return f"runtime/kernels/{file}:{end + 2}:1"
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import pytest
 
 def test_every_entry_is_on_the_page(generator: Callable[[str], ModuleType]) -> None:
     made = generator("machine_page")
-    machine = pytest.importorskip("tengen.c_accelerator.machine")
+    machine = pytest.importorskip("tengen.fast_paths.machine")
     found = made.entries()
     assert [row[0] for kind in ("TEST", "STEP") for row in found[kind]] == list(machine.operations)
     assert [row[1:4] for row in found["STEP"]] == [

@@ -77,8 +77,8 @@ def _circumstances(record: Record) -> Iterator[str]:
         yield f"{device['name']}, {words}"
     if "versions" in device:
         versions = ", ".join(f"{name} {number}" for name, number in device["versions"].items())
-        accelerator = "with" if device["accelerator"] else "without"
-        yield f"{device['system']}, {versions}, {accelerator} the accelerator in C"
+        with_c = "with" if device["c_machine"] else "without"
+        yield f"{device['system']}, {versions}, {with_c} the C machine"
     yield f"tengen: {record['installed'].get('text', record['installed']['how'])}"
 
 

@@ -99,7 +99,7 @@ class Report:
 def put_into(folder: Path, seconds: float) -> tuple[Path, dict[str, str]]:
     """A folder from which tengen is imported, and how it came there: by pip, or where that fails as a copy.
 
-    The copy has no accelerator in C. A build that takes longer than ``seconds`` fails.
+    The copy has no C machine. A build that takes longer than ``seconds`` fails.
     """
     source, target = folder / "project", folder / "tree"
     shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(*LEFT))

@@ -30,7 +30,7 @@ def versions(tree: str | None) -> dict[str, Any]:
     ImportError where it is another than that of a folder.
     """
     import tengen
-    from tengen import c_accelerator
+    from tengen import fast_paths
 
     if tree is not None and not Path(str(tengen.__file__)).is_relative_to(Path(tree).resolve()):
         raise ImportError("tengen is another than that of the folder")
@@ -44,7 +44,7 @@ def versions(tree: str | None) -> dict[str, Any]:
     return {
         "versions": found,
         "system": system,
-        "accelerator": c_accelerator.status().used,
+        "c_machine": fast_paths.status().used,
         "stand_in": found["cupy"] == STAND_IN,
     }
 

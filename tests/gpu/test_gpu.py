@@ -252,7 +252,7 @@ def result(outcome: str, **more: Any) -> dict[str, Any]:
 def a_record() -> dict[str, Any]:
     """As of a run on a GPU on which an operator differs and another crashes."""
     gpu = {"name": "a GPU", "capability": "9.0", "gigabytes": 80.0, "runtime": 1, "driver": 2, "devices": 1}
-    versions = {"versions": {"cupy": "14"}, "system": "a system", "accelerator": True, "stand_in": False}
+    versions = {"versions": {"cupy": "14"}, "system": "a system", "c_machine": True, "stand_in": False}
     side = {"first": 2.0, "last": 1.0, "share": 0.9, "seconds": [2.0, 1.0]}
     network = {"training": result("passed", data="digits", epochs=2, cpu=side, cuda=side)}
     parts: dict[str, dict[str, Any]] = {

@@ -28,14 +28,14 @@ def in_threads(work: Callable[[Any], Any], given: Iterable[Any]) -> None:
 
 def thread_counts() -> dict[str, int]:
     """How many threads tengen uses, and each BLAS library by its file: at first that may be two numbers."""
-    from tengen.native.parallel import blas_libraries, get_num_threads
+    from tengen.kernels.parallel import blas_libraries, get_num_threads
 
     return {"tengen": get_num_threads(), **{lib.filepath: lib.num_threads for lib in blas_libraries()}}
 
 
 def set_thread_counts(counts: dict[str, int]) -> None:
     """Make ``counts`` what ``thread_counts`` says."""
-    from tengen.native.parallel import blas_libraries, set_num_threads
+    from tengen.kernels.parallel import blas_libraries, set_num_threads
 
     set_num_threads(counts["tengen"])
     for library in blas_libraries():

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from tengen.generated import kernels as tables
-from tengen.native.machine_code.tables import Kernel
+from tengen.machine_code.tables import Kernel
 
 SIZES = {"m": 9, "n": 70, "k": 6, "l": 8, "h": 7, "w": 12, "i": 2, "j": 3, "p": 4, "q": 5}
-#: Without the forms for half types, which tests/native/test_reduced_kernels.py tries.
+#: Without the forms for half types, which tests/kernels/test_reduced_kernels.py tries.
 NAMES = sorted(name for name in tables.KERNELS if not name.endswith(("_float16", "_bfloat16")))
 INDICES = min(SIZES[d] for d in "mkl")
 rng = np.random.default_rng(7)

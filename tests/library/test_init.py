@@ -47,7 +47,7 @@ def test_commands_work_in_the_library(workshop: Workshop) -> None:
     assert "mylib/declarations/native_functions.yaml:" in said and "MylibSmoothstepBackward0" in said
     assert "mylib/generated/functions.py:" in said
     said = workshop.tengen("explain", "moving_average", folder="mylib")
-    assert "moving_average: mylib/native/filters.py:" in said
+    assert "moving_average: mylib/kernels/filters.py:" in said
     workshop.tengen("new", "halved(Tensor self) -> Tensor", "--kernel", "self / 2", folder="mylib")
     workshop.tengen("fmt", folder="mylib")
     workshop.tengen("gen", folder="mylib")

@@ -1,5 +1,5 @@
 """The suite as other machines run it: other BLAS kernels, sums in other orders, less of NumPy's dispatch, one
-thread, no native kernels, no accelerator, other Pythons, versions.
+thread, no native kernels, no C machine, other Pythons, versions.
 
 ``python dev.py machines`` runs all, ``python dev.py machines haswell oldest`` these two. Each runs the tests
 that need no torch. What stands behind ``--`` is handed to pytest. ``python dev.py machines newest``, which
@@ -23,7 +23,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".cache" / "machines"
-#: Beside the one that runs this; 3.14t is the free-threaded build, which has no accelerator.
+#: Beside the one that runs this; 3.14t is the free-threaded build, which has no C machine.
 PYTHONS = ("3.11", "3.12", "3.13", "3.14", "3.14t")
 RUNNING = f"{sys.version_info.major}.{sys.version_info.minor}"
 #: Where version managers put them, whose programs on PATH may be switched off.
@@ -35,14 +35,11 @@ MANAGED = (
 VERSION = "import sys; print('%d.%d' % sys.version_info[:2] + 't' * ('t' in sys.abiflags))"
 #: What depends on the Python most: counts of references, its C interface, threads, interrupts, texts of code.
 SHORT = (
-    *(
-        f"tests/accelerator/test_{name}.py"
-        for name in ("same", "references", "leaves", "programs", "sources")
-    ),
+    *(f"tests/fast_paths/test_{name}.py" for name in ("same", "references", "leaves", "programs", "sources")),
     *("tests/runtime/test_thread_state.py", "tests/codegen/test_ir.py"),
 )
 BLAS_KERNELS = ("Haswell", "SkylakeX", "Cooperlake", "Zen", "Sandybridge", "Nehalem", "Prescott")
-OLDEST, NEWEST, PLAIN = "oldest", "newest", {"TENGEN_ACCELERATOR": "0"}
+OLDEST, NEWEST, PLAIN = "oldest", "newest", {"TENGEN_FAST_PATHS": "0"}
 #: A BLAS that adds up in orders which depend on sizes and strides; and two of the orders that it has.
 REORDERED, ORDERS = ROOT / "tests" / "machines" / "reordered.c", ("1", "2")
 #: What of NumPy's dispatch this processor would use, in the form of NPY_DISABLE_CPU_FEATURES.
@@ -76,7 +73,7 @@ def machines() -> list[Machine]:
 
 
 def pythons() -> list[Machine]:
-    """The other Pythons, each with and without the accelerator; one that is not here is said and left out."""
+    """The other Pythons, each with and without the C machine; one that is not here is said and left out."""
     found = []
     for version in PYTHONS:
         if version == RUNNING:
@@ -192,8 +189,8 @@ def environment(machine: Machine) -> Path:
 
 
 def built_from() -> list[Path]:
-    """What an installation depends on: the accelerator is built by it."""
-    folder = ROOT / "runtime" / "c_accelerator"
+    """What an installation depends on: the C machine is built by it."""
+    folder = ROOT / "runtime" / "fast_paths"
     sources = [*folder.glob("*.[ch]"), folder / "operations.def"]
     return [ROOT / "pyproject.toml", ROOT / "setup.py", *sources]
 

@@ -1,4 +1,4 @@
-"""The accelerator built with GCC's sanitizers, under the tests that call it most, and the fuzzer.
+"""The C machine built with GCC's sanitizers, under the tests that call it most, and the fuzzer.
 
     python dev.py sanitize [address] [thread] [-- ARGUMENTS]
 
@@ -47,7 +47,7 @@ SANITIZERS = {
         ("libasan.so", "libubsan.so"),
         # Python leaves memory to the end of the process; its own allocator would hide what is used too late.
         {"ASAN_OPTIONS": "detect_leaks=0", "PYTHONMALLOC": "malloc"},
-        ("tests/accelerator", "tests/native/machine_code", "tests/autograd/test_backward.py"),
+        ("tests/fast_paths", "tests/machine_code", "tests/autograd/test_backward.py"),
         ("beyond", "overflow"),
         True,
     ),
@@ -57,9 +57,9 @@ SANITIZERS = {
         # A test forks with threads on purpose.
         {"TSAN_OPTIONS": "die_after_fork=0 halt_on_error=1 exitcode=66"},
         (
-            "tests/accelerator/test_shares.py",
-            "tests/native/test_parallel.py",
-            "tests/native/machine_code/test_robust.py",
+            "tests/fast_paths/test_shares.py",
+            "tests/kernels/test_parallel.py",
+            "tests/machine_code/test_robust.py",
             "tests/func/test_compose.py",
         ),
         ("race",),
@@ -75,17 +75,17 @@ def library(name: str) -> str:
 
 
 def build(sanitizer: Sanitizer, place: Path) -> Scratch | None:
-    """A copy of the project whose accelerator is built so; None where it cannot be built, which is said."""
+    """A copy of the project whose C machine is built so; None where it cannot be built, which is said."""
     shutil.rmtree(place, ignore_errors=True)
     copy = copy_project(place, (*FOLDERS, "setup.py", "README.md", "LICENSE"))
     flags = " ".join((*COMMON, *sanitizer.flags))
     build = Scratch(copy.root, {**copy.environment, "CC": "gcc", "CFLAGS": flags, "LDFLAGS": flags})
-    for old in (copy.root / "runtime" / "c_accelerator").glob("*.so"):
+    for old in (copy.root / "runtime" / "fast_paths").glob("*.so"):
         old.unlink()
     built = build.python("setup.py", "-q", "build_ext", "--inplace")
     canaries = ["gcc", *flags.split(), "-shared", "-fPIC", "tests/machines/canaries.c", "-o", "canaries.so"]
     made = subprocess.run(canaries, cwd=copy.root).returncode == 0
-    if not made or not any((copy.root / "runtime" / "c_accelerator").glob("*.so")):
+    if not made or not any((copy.root / "runtime" / "fast_paths").glob("*.so")):
         print(built.stdout)
         return None
     loaded = " ".join(map(library, sanitizer.libraries))
@@ -103,7 +103,7 @@ def run(name: str, arguments: Sequence[str]) -> str:
     sanitizer = SANITIZERS[name]
     copy = build(sanitizer, ROOT / ".cache" / "sanitized" / name)
     if copy is None:
-        return "FAILED: the accelerator was not built"
+        return "FAILED: the C machine was not built"
     if unreported := silent(copy, sanitizer):
         return f"FAILED: it does not report {', '.join(unreported)}"
     commands = [("-m", "pytest", "-m", "not oracle", *sanitizer.tests, *arguments)]

@@ -111,7 +111,7 @@ class Mutant:
 
     @property
     def rebuilds(self) -> bool:
-        """Whether the accelerator has to be built for the change to be seen."""
+        """Whether the C machine has to be built for the change to be seen."""
         return self.file.endswith((".c", ".h"))
 
     def applied(self, text: str) -> str:

@@ -30,8 +30,8 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "helpers"))
 from mutants import PLACES, ListError, Mutant, mutants
 from scratch import PROJECT, copy_project
 
-ACCELERATOR = "TENGEN_ACCELERATOR"
-ACCELERATOR_SOURCES = Path("runtime") / "c_accelerator"
+FAST_PATHS = "TENGEN_FAST_PATHS"
+C_SOURCES = Path("runtime") / "fast_paths"
 ONLY = "TENGEN_TEST_ONLY"  # of tengen.testing.declared, which a mutant may break
 SUMMARY = PROJECT / ".cache" / "mutants.json"
 FAILURES = Path(".cache") / "pytest"  # in a copy
@@ -85,10 +85,10 @@ class Copy:
         return [p for p in (self.scratch.root / "generated").iterdir() if p.is_file()]
 
     def _built(self) -> list[Path]:
-        return [p for p in (self.scratch.root / ACCELERATOR_SOURCES).iterdir() if p.suffix in (".so", ".pyd")]
+        return [p for p in (self.scratch.root / C_SOURCES).iterdir() if p.suffix in (".so", ".pyd")]
 
     def rebuild(self, limit: float) -> bool:
-        """Build the accelerator of the copy's sources, quickly; whether that succeeded."""
+        """Build the C machine of the copy's sources, quickly; whether that succeeded."""
         settings = {**self.scratch.environment, "CFLAGS": "-O0"}
         build = ("setup.py", "-q", "build_ext", "--inplace", "--force")
         before = self._contents()
@@ -113,7 +113,7 @@ class Copy:
         """Run tests until one fails: pytest's exit status, what it printed, and what failed."""
         environment = {**self.scratch.environment, **({ONLY: operators} if operators else {})}
         if not accelerated:
-            environment[ACCELERATOR] = "0"  # which would run what was not changed
+            environment[FAST_PATHS] = "0"  # which would run what was not changed
         cache = self.scratch.root / FAILURES
         shutil.rmtree(cache, ignore_errors=True)
         done = replace(self.scratch, environment=environment).python(*PYTEST, *arguments, limit=limit)
@@ -149,7 +149,7 @@ def _noticed(mutant: Mutant, copy: Copy, options: argparse.Namespace) -> tuple[s
             if mutant.regenerates and stage == "selection" and not copy.regenerate(options.limit):
                 return KILLED, "the generator", stage
             if mutant.rebuilds and stage == "selection" and not copy.rebuild(options.limit):
-                raise ListError(f"{mutant.name}: the accelerator cannot be built")
+                raise ListError(f"{mutant.name}: the C machine cannot be built")
             status, printed, failed = copy.pytest(arguments, operators, options.limit, mutant.rebuilds)
         except subprocess.TimeoutExpired:
             return KILLED, f"the limit of {options.limit:g} s", stage

@@ -50,7 +50,7 @@ def walk(module):
 
 walk(tengen)
 #: Parts of what is public: whoever needs the library imports the whole.
-inner = ("tengen.native.", "tengen.array_libraries.", "tengen.onnx.", "tengen.generated.")
+inner = ("tengen.kernels.", "tengen.array_libraries.", "tengen.onnx.", "tengen.generated.")
 for module in pkgutil.walk_packages(tengen.__path__, "tengen.", onerror=lambda name: None):
     if "._" not in module.name and not module.name.startswith(inner):
         try:

@@ -11,7 +11,7 @@ import pytest
 
 import tengen
 from tengen import nested
-from tengen.native.nested import array
+from tengen.kernels.nested import array
 from tengen.nn import functional as F
 
 PARTS = [tengen.arange(6.0).reshape(2, 3), tengen.arange(3.0).reshape(1, 3)]

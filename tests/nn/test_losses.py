@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tengen
-from tengen.native.nn import cross_entropy
+from tengen.kernels.nn import cross_entropy
 from tengen.nn import functional as F
 
 RANDOM = np.random.default_rng(12)

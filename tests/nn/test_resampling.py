@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tengen
-from tengen.native.nn import grids
+from tengen.kernels.nn import grids
 from tengen.nn import functional as F
 
 RANDOM = np.random.default_rng(7)

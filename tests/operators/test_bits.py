@@ -49,8 +49,8 @@ def test_the_number_of_threads_does_not_matter(monkeypatch: pytest.MonkeyPatch) 
     """The threads of this library; those of BLAS stay as many as they are."""
     found = []
     for count in (1, 2, 3):
-        monkeypatch.setattr("tengen.native.parallel._count", count)
-        monkeypatch.setattr("tengen.native.parallel._pool", None)
+        monkeypatch.setattr("tengen.kernels.parallel._count", count)
+        monkeypatch.setattr("tengen.kernels.parallel._pool", None)
         found.append({f"{n}({c.text})": computed(n, c) for n in NAMES for c in calls_of(n)})
     assert differing(found[1], found[0]) + differing(found[2], found[0]) == []
 

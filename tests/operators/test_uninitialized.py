@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tengen
-from tengen.native.uninitialized import unwritten
+from tengen.kernels.uninitialized import unwritten
 from tengen.testing.declared import calls, dtypes_of, has_values, limited_dtypes_of, operators, run
 
 NAMES = [name for name, operator in operators().items() if not has_values(operator)]

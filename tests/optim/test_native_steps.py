@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import tengen
-from tengen.native import machine_code
-from tengen.native.native_kernels import kernels
+from tengen.kernels import machine_code
+from tengen.kernels.native_kernels import kernels
 
 OPTIONS: list[tuple[str, dict[str, Any]]] = [
     ("Adam", {}),

@@ -10,8 +10,8 @@ import pytest
 
 from tengen.dispatch.backend import Library
 from tengen.generated.backends import BACKENDS
-from tengen.native import cpu
-from tengen.native.dims import wrap_dim, wrap_dims
+from tengen.kernels import cpu
+from tengen.kernels.dims import wrap_dim, wrap_dims
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
 

@@ -8,15 +8,15 @@ import sys
 
 import pytest
 
-from tengen import c_accelerator
-from tengen.native.machine_code.status import Status
+from tengen import fast_paths
+from tengen.machine_code.status import Status
 from tengen.utils import native_report
 from tengen.utils.doctor import (
     VARIABLE,
     Diagnosis,
     Speed,
-    accelerator_report,
     advice,
+    fast_paths_report,
     measure,
     possible,
     report,
@@ -110,8 +110,8 @@ def test_without_a_compiler_a_sentence_says_so(
     asked: str, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CC", asked)
-    said = accelerator_report(c_accelerator.Status(False, c_accelerator.NOT_BUILT))
-    assert said == f"The accelerator is not used, since it was not built: {expected}"
+    said = fast_paths_report(fast_paths.Status(False, fast_paths.NOT_BUILT))
+    assert said == f"The C machine is not used, since it was not built: {expected}"
 
 
 def test_an_extension_that_is_not_there_was_not_built() -> None:
@@ -120,13 +120,13 @@ import sys
 
 class Without:
     def find_spec(self, name, path=None, target=None):
-        if name == "tengen.c_accelerator.machine":
+        if name == "tengen.fast_paths.machine":
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Without())
-from tengen import c_accelerator
-print(c_accelerator.status() == (False, c_accelerator.NOT_BUILT))
+from tengen import fast_paths
+print(fast_paths.status() == (False, fast_paths.NOT_BUILT))
 """
-    environment = {k: v for k, v in os.environ.items() if k != "TENGEN_ACCELERATOR"}
+    environment = {k: v for k, v in os.environ.items() if k != "TENGEN_FAST_PATHS"}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
     assert done.stdout == "True\n", done.stderr

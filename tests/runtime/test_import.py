@@ -25,7 +25,7 @@ def run(code: str) -> str:
         *("yaml", "jinja2", "scipy", "numpy.random", "tempfile", "importlib.resources", "tengen.codegen"),
         *("tengen.generated.operators", "tengen.generated.cpu_types", "tengen.generated.nodes"),
         *("tengen.generated.return_types", "tengen.generated.kernels", "llvmlite"),
-        "tengen.native.machine_code.finder",
+        "tengen.machine_code.finder",
     ],
 )
 def test_import_leaves_out(module):
@@ -45,9 +45,9 @@ def test_import_leaves_frozen_what_was():
 
 
 def test_kernels_are_imported_when_they_are_first_called():
-    loaded = "[m for m in ('tengen.native.nn.softmax', 'tengen.generated.nodes') if m in sys.modules]"
+    loaded = "[m for m in ('tengen.kernels.nn.softmax', 'tengen.generated.nodes') if m in sys.modules]"
     out = run(f"import sys, tengen; x = tengen.ones(2); print({loaded}); x.softmax(0); print({loaded})")
-    assert out.split("\n")[:2] == ["[]", "['tengen.native.nn.softmax']"]
+    assert out.split("\n")[:2] == ["[]", "['tengen.kernels.nn.softmax']"]
 
 
 def test_modules_do_not_hide_what_they_are_named_for():

@@ -43,7 +43,7 @@ def test_all_state_of_a_thread_goes_along() -> None:
         for name, value in list(vars(m).items())
         if isinstance(value, threading.local)
     }
-    own = {"tengen.optim.blocks._scratch", "tengen.native.parallel._thread"}  # of kernels, which call nobody
+    own = {"tengen.optim.blocks._scratch", "tengen.kernels.parallel._thread"}  # of kernels, which call nobody
     assert own <= set(states.values())
     found = {i for i, name in states.items() if name not in own}
     assert found == {id(state) for state in thread_state._propagated}, states

@@ -31,7 +31,7 @@ for place, names in json.load(open(sys.argv[1])).items():
             seen[where] = value
 unpickled = []
 for where, value in seen.items():
-    if value.__module__.startswith("torch") and type(value).__name__ == "Accelerated":
+    if value.__module__.startswith("torch") and type(value).__name__ == "WithFastPath":
         if pickle.loads(pickle.dumps(value)) is not value:
             unpickled.append(where)
 stand_in.undo()

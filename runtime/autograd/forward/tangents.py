@@ -12,7 +12,7 @@ from typing import Any
 from tengen.generated import functions as F
 
 from ...core.memory_format import contiguous_format
-from ...native.layout import extent
+from ...kernels.layout import extent
 from ..node_support import zero_tangent as zero_tangent
 from ..view_geometry import TensorGeometry, geometry_of
 from .forward_grad import wraps

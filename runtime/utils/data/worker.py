@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ...native.parallel import set_num_threads
+from ...kernels.parallel import set_num_threads
 from ...random import Generator, manual_seed
 from .datapipes.datapipe import IterDataPipe, MapDataPipe
 from .fetch import Fetch, make_fetch

@@ -1,0 +1,23 @@
+/* What is known of native kernels: kernels.c. */
+#ifndef TENGEN_KERNELS_H
+#define TENGEN_KERNELS_H
+
+#include "fast_paths.h"
+
+/* Operands and results of a native kernel of rows at most, and of any. */
+#define MOST_ROWS 10
+#define MOST_OF_KERNEL 32
+
+/* What small arrays need: the loops for floats and doubles alone, of a kernel over elements with one result or over rows,
+   of which each operand and result is a row or a number. */
+typedef struct {
+    void *loops[2];
+    int operands, results; /* 0 of one over elements */
+    char is_row[MOST_ROWS];
+} Native;
+
+int kernels_import(void);
+int find_native(PyObject *ufunc, Native *found);
+void *native_loop(PyObject *ufunc, PyArrayObject *const *arrays, int operands);
+
+#endif

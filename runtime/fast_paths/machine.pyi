@@ -1,0 +1,38 @@
+"""The extension, written in C."""
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+operations: dict[str, tuple[int, str, str, str]]
+numbers: dict[str, dict[str, int]]
+REQUIRED: object
+deepest: int
+most_locals: int
+sources: int  # the check sum of what it was built from
+
+class WithFastPath:
+    """A generated function that runs its fast path; in all else it is that function."""
+
+    def __new__(
+        cls, function: FunctionType, owner: type | None, prepare: Callable[[WithFastPath], None]
+    ) -> WithFastPath: ...
+    @property
+    def function(self) -> FunctionType: ...
+    @property
+    def owner(self) -> type | None: ...
+    def run(self, path: tuple[Any, ...] | None) -> None: ...
+    def __call__(self, *args: Any, **keywords: Any) -> Any: ...
+
+def lay_out(namespace: dict[str, Any]) -> None: ...
+def offset(cls: type, name: str) -> int: ...
+def add_loop(
+    ufunc: np.ufunc, rows: tuple[bool, ...] | None, types: tuple[int, ...], address: int
+) -> None: ...
+def run_shares(
+    kernel: np.ufunc, operands: tuple[Any, ...], dim: int, share: int, threads: int, wakes: bool
+) -> bool: ...
+def switch(on: bool) -> bool: ...
+def run(*args: Any) -> None: ...

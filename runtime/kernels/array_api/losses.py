@@ -1,0 +1,323 @@
+"""Losses, embeddings and their gradients; the names are those of ``kernels.nn.loss`` and ``embedding``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from ..index_checks import all_in_range
+from ..nn import loss as host
+from ..nn.common import MEAN, NONE, SUM, loss_scale
+from .common import Array, as_array, cast, flat
+
+Pair = tuple[Array | None, Array | None]
+
+
+def _reduced(xp: Any, loss: Array, reduction: int) -> Array:
+    if reduction == NONE:
+        return loss
+    if reduction not in (MEAN, SUM):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    total = xp.sum(loss, dtype=loss.dtype)
+    return total / as_array(xp, loss.size, total) if reduction == MEAN else total
+
+
+def _gradients(grad_output: Array, slope: Array, reduction: int, output_mask: Sequence[bool]) -> Pair:
+    slope = slope * (grad_output * loss_scale(reduction, slope.size))
+    return slope if output_mask[0] else None, -slope if output_mask[1] else None
+
+
+def mse_loss_forward(xp: Any, self: Array, target: Array, reduction: int) -> Array:
+    """``(self - target)^2``."""
+    distance = self - target
+    return _reduced(xp, distance * distance, reduction)
+
+
+def mse_loss_backward(
+    xp: Any, grad_output: Array, self: Array, target: Array, reduction: int, output_mask: Sequence[bool]
+) -> Pair:
+    """The gradients of ``mse_loss_forward``."""
+    return _gradients(grad_output, (self - target) * 2, reduction, output_mask)
+
+
+def smooth_l1_loss_forward(xp: Any, self: Array, target: Array, reduction: int, beta: float) -> Array:
+    """``d^2 / (2 beta)`` where ``d = |self - target| < beta``, else ``d - beta / 2``."""
+    host.check_beta(beta)
+    distance = xp.abs(self - target)
+    if beta:
+        square = distance * distance * (0.5 / beta)
+        distance = xp.where(distance < beta, square, distance - 0.5 * beta)
+    return _reduced(xp, distance, reduction)
+
+
+def smooth_l1_loss_backward(
+    xp: Any,
+    grad_output: Array,
+    self: Array,
+    target: Array,
+    reduction: int,
+    beta: float,
+    output_mask: Sequence[bool],
+) -> Pair:
+    """The gradients of ``smooth_l1_loss_forward``."""
+    slope = self - target
+    slope = xp.sign(slope) if not beta else _clipped(xp, slope / beta, 1.0)
+    return _gradients(grad_output, slope, reduction, output_mask)
+
+
+def _clipped(xp: Any, x: Array, bound: float) -> Array:
+    high = as_array(xp, bound, x)
+    return xp.minimum(xp.maximum(x, -high), high)
+
+
+def huber_loss_forward(xp: Any, self: Array, target: Array, reduction: int, delta: float) -> Array:
+    """``d^2 / 2`` where ``d = |self - target| <= delta``, else ``delta * (d - delta / 2)``."""
+    host.check_delta(delta)
+    distance = xp.abs(self - target)
+    found = xp.where(distance <= delta, distance * distance * 0.5, (distance - 0.5 * delta) * delta)
+    return _reduced(xp, found, reduction)
+
+
+def huber_loss_backward(
+    xp: Any,
+    grad_output: Array,
+    self: Array,
+    target: Array,
+    reduction: int,
+    delta: float,
+    output_mask: Sequence[bool],
+) -> Pair:
+    """The gradients of ``huber_loss_forward``."""
+    return _gradients(grad_output, _clipped(xp, self - target, delta), reduction, output_mask)
+
+
+# -- cross entropies ----------------------------------------------------------------------------
+
+_LOG_FLOOR = -100.0
+_VARIANCE_FLOOR = 1e-12
+
+
+def _weighted(loss: Array, weight: Array | None) -> Array:
+    return loss if weight is None else loss * weight
+
+
+def _check_probabilities(name: str, values: Any) -> None:
+    if values.size and not (values.min() >= 0 and values.max() <= 1):
+        raise RuntimeError(f"all elements of {name} should be between 0 and 1")
+
+
+def binary_cross_entropy_forward(
+    xp: Any, self: Array, target: Array, weight: Array | None, reduction: int
+) -> Array:
+    """``-weight * (target log(self) + (1 - target) log(1 - self))``, the logarithms at least -100."""
+    host.check_same_size(self, target)
+    self = xp.checked(self, partial(_check_probabilities, "input"))
+    target = xp.checked(target, partial(_check_probabilities, "target"))
+    floor = as_array(xp, _LOG_FLOOR, self)
+    other = xp.maximum(xp.log1p(-self), floor) * (target - 1)
+    return _reduced(xp, _weighted(other - xp.maximum(xp.log(self), floor) * target, weight), reduction)
+
+
+def binary_cross_entropy_backward(
+    xp: Any,
+    grad_output: Array,
+    self: Array,
+    target: Array,
+    weight: Array | None,
+    reduction: int,
+    output_mask: Sequence[bool],
+) -> Pair:
+    """The gradients of ``binary_cross_entropy_forward``."""
+    outer = _weighted(grad_output * loss_scale(reduction, self.size), weight)
+    variance = xp.maximum((1 - self) * self, as_array(xp, _VARIANCE_FLOOR, self))
+    for_self = (self - target) / variance * outer if output_mask[0] else None
+    return for_self, (xp.log1p(-self) - xp.log(self)) * outer if output_mask[1] else None
+
+
+def binary_cross_entropy_with_logits(
+    xp: Any, self: Array, target: Array, weight: Array | None, pos_weight: Array | None, reduction: int
+) -> Array:
+    """``weight * ((1 - t) x + (1 + (p - 1) t) log(1 + exp(-x)))`` for target t and ``pos_weight`` p."""
+    loss = xp.log1p(xp.exp(-xp.abs(self))) - xp.minimum(self, xp.zeros_like(self))
+    if pos_weight is not None:
+        loss = loss * ((pos_weight - 1) * target + 1)
+    return _reduced(xp, _weighted(loss + (1 - target) * self, weight), reduction)
+
+
+# -- negative log likelihood --------------------------------------------------------------------
+
+
+def _check_classes(classes: int, targets: Any) -> None:
+    bad = targets[(targets < 0) | (targets >= classes)]
+    if bad.size:
+        raise IndexError(f"Target {int(bad.flat[0])} is out of bounds.")
+
+
+def _class_weights(
+    xp: Any, target: Array, weight: Array | None, classes: int, ignore_index: int, dtype: Any
+) -> tuple[Array, Array, Array]:
+    """Which targets count, the targets with the others set to 0, and the weight of each, 0 where not."""
+    if target.dtype not in (xp.int64, xp.uint8):
+        raise RuntimeError(f"expected target dtype to be int64 or uint8, but got {target.dtype}")
+    target = cast(xp, target, xp.int64)
+    kept = target != ignore_index
+    safe = xp.checked(xp.where(kept, target, xp.zeros_like(target)), partial(_check_classes, classes))
+    each = xp.astype(kept, dtype)
+    if weight is not None:
+        each = xp.reshape(xp.at(weight, flat(xp, safe)), safe.shape) * each
+    return kept, safe, each
+
+
+def _nll(
+    xp: Any, self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int
+) -> tuple[Array, Array]:
+    kept, safe, each = _class_weights(xp, target, weight, self.shape[1], ignore_index, self.dtype)
+    column = xp.expand_dims(safe, axis=1)
+    loss = xp.squeeze(xp.take_along_axis(self, column, axis=1), axis=1) if self.size else each
+    loss = xp.where(kept, -loss * each, xp.zeros_like(each))
+    if reduction == NONE:
+        return loss, xp.zeros((), dtype=self.dtype)
+    total, weights = xp.sum(loss, dtype=loss.dtype), xp.sum(each, dtype=each.dtype)
+    return (total if reduction == SUM else total / weights), weights
+
+
+def _nll_gradient(
+    xp: Any,
+    grad_output: Array,
+    self: Array,
+    target: Array,
+    weight: Array | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Array,
+) -> Array:
+    kept, safe, each = _class_weights(xp, target, weight, self.shape[1], ignore_index, self.dtype)
+    values = -each * (grad_output / total_weight if reduction == MEAN else grad_output)
+    values = xp.expand_dims(xp.where(kept, values, xp.zeros_like(each)), axis=1)
+    shape = (1, self.shape[1], *[1] * (self.ndim - 2))
+    classes = xp.reshape(xp.arange(self.shape[1], dtype=xp.int64), shape)
+    chosen = xp.expand_dims(safe, axis=1) == classes
+    return xp.where(chosen, values, xp.zeros_like(values))
+
+
+def nll_loss_forward(
+    xp: Any, self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int
+) -> tuple[Array, Array]:
+    """``-weight[target] * self[target]`` of log probabilities (N, C) or (C); and the weights' sum."""
+    host.check_nll(self, target, weight)
+    if self.ndim == 2:
+        return _nll(xp, self, target, weight, reduction, ignore_index)
+    row, one = xp.reshape(self, (1, -1)), xp.reshape(target, (1,))
+    return _nll(xp, row, one, weight, reduction or SUM, ignore_index)
+
+
+def nll_loss_backward(
+    xp: Any,
+    grad_output: Array,
+    self: Array,
+    target: Array,
+    weight: Array | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Array,
+) -> Array:
+    """The gradient of ``nll_loss_forward``."""
+    host.check_nll(self, target, weight)
+    rest = (weight, reduction, ignore_index, total_weight)
+    if self.ndim == 2:
+        return _nll_gradient(xp, grad_output, self, target, *rest)
+    row, one = xp.reshape(self, (1, -1)), xp.reshape(target, (1,))
+    return xp.reshape(_nll_gradient(xp, grad_output, row, one, *rest), self.shape)
+
+
+def nll_loss2d_forward(
+    xp: Any, self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int
+) -> tuple[Array, Array]:
+    """The loss of each pixel: log probabilities (N, C, H, W), targets (N, H, W)."""
+    host.check_nll2d(self, target, weight)
+    return _nll(xp, self, target, weight, reduction, ignore_index)
+
+
+def nll_loss2d_backward(
+    xp: Any,
+    grad_output: Array,
+    self: Array,
+    target: Array,
+    weight: Array | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Array,
+) -> Array:
+    """The gradient of ``nll_loss2d_forward``."""
+    host.check_nll2d(self, target, weight)
+    return _nll_gradient(xp, grad_output, self, target, weight, reduction, ignore_index, total_weight)
+
+
+# -- embeddings ---------------------------------------------------------------------------------
+
+
+def embedding(
+    xp: Any, weight: Array, indices: Array, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
+) -> Array:
+    """``weight[indices]``: shape (*indices.shape, columns). RuntimeError for a ``weight`` that is no matrix,
+    and for indices other than int32 and int64."""
+    if weight.ndim != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    if indices.dtype not in (xp.int64, xp.int32):
+        raise RuntimeError(
+            "Expected tensor for argument 'indices' to have one of the scalar types int64, int32; "
+            f"but got {indices.dtype}"
+        )
+    indices = _check_rows(xp, indices, weight.shape[0])
+    rows = _row_places(xp, indices, weight.shape[1])
+    if not rows.size:
+        return xp.zeros((*indices.shape, weight.shape[1]), dtype=weight.dtype)
+    found = xp.at(flat(xp, weight), flat(xp, rows))
+    return xp.reshape(found, (*indices.shape, weight.shape[1]))
+
+
+def _check_rows(xp: Any, indices: Array, count: int) -> Array:
+    return xp.checked(indices, partial(_check_in_range, count))
+
+
+def _check_in_range(count: int, indices: Any) -> None:
+    if not all_in_range(indices, count):
+        raise IndexError("index out of range in self")
+
+
+def _row_places(xp: Any, indices: Array, columns: int) -> Array:
+    rows = xp.reshape(cast(xp, indices, xp.int64), (-1, 1)) * columns
+    return rows + xp.arange(columns, dtype=xp.int64)
+
+
+def embedding_dense_backward(
+    xp: Any,
+    grad_output: Array,
+    indices: Array,
+    num_weights: int,
+    padding_idx: int,
+    scale_grad_by_freq: bool,
+) -> Array:
+    """Each row's gradients added up, (num_weights, columns); the row ``padding_idx`` gets none. RuntimeError
+    for a gradient that has not a row for each index."""
+    columns = grad_output.shape[-1]
+    if grad_output.shape[:-1] != indices.shape and grad_output.size != indices.size * columns:
+        raise RuntimeError(
+            f"embedding_dense_backward: expected a gradient of shape {[*indices.shape, '*']}, but got "
+            f"{list(grad_output.shape)}"
+        )
+    zeros = xp.zeros((num_weights * columns,), dtype=grad_output.dtype)
+    if not grad_output.size:
+        return xp.reshape(zeros, (num_weights, columns))
+    indices = _check_rows(xp, indices, num_weights)
+    values = xp.reshape(grad_output, (-1, columns))
+    if scale_grad_by_freq:
+        places = flat(xp, cast(xp, indices, xp.int64))
+        ones = xp.ones((indices.size,), dtype=grad_output.dtype)
+        counts = xp.scatter(xp.zeros((num_weights,), dtype=grad_output.dtype), places, ones, "add")
+        values = values / xp.reshape(xp.at(counts, places), (-1, 1))
+    places = flat(xp, _row_places(xp, indices, columns))
+    result = xp.reshape(xp.scatter(zeros, places, flat(xp, values), "add"), (num_weights, columns))
+    row = xp.reshape(xp.arange(num_weights, dtype=xp.int64), (-1, 1))
+    return xp.where(row == padding_idx, xp.zeros_like(result), result)

@@ -1,0 +1,268 @@
+"""Kernels that fold dimensions of an array into one value; the names are those of ``kernels.reductions``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..dims import wrap_dim, wrap_dims
+from ..moments import degrees_of_freedom
+from ..reductions import check_nonempty, count, restored_shape
+from .common import Array, as_array, cast, flat, is_bool, is_complex, is_integral, is_real, number_of
+
+Dims = tuple[int, ...] | None
+
+
+def axes(self: Array, dim: Dims) -> tuple[int, ...]:
+    """The dimensions from the front; all of them where none is named."""
+    return wrap_dims(dim, self.ndim) if dim else tuple(range(self.ndim))
+
+
+def _folded(
+    xp: Any, self: Array, dim: Dims, keepdim: bool, dtype: Any, of_numbers: Any, of_bools: Any
+) -> Array:
+    """The reduction over ``dim``, computed in ``dtype``: by default the input's, int64 for integers."""
+    over = axes(self, dim)
+    if dtype is None:
+        dtype = xp.int64 if is_integral(xp, self) or is_bool(xp, self) else self.dtype
+    self = cast(xp, self, dtype)
+    if is_bool(xp, self):
+        return of_bools(self, axis=over, keepdims=keepdim)
+    return of_numbers(self, axis=over, keepdims=keepdim, dtype=self.dtype)
+
+
+def sum_dim(xp: Any, self: Array, dim: Dims, keepdim: bool, dtype: Any) -> Array:
+    """The sum over ``dim`` as ``dtype``: by default the input's, int64 for bools and integers."""
+    return _folded(xp, self, dim, keepdim, dtype, xp.sum, xp.any)
+
+
+def nansum(xp: Any, self: Array, dim: Dims, keepdim: bool, dtype: Any) -> Array:
+    """``sum_dim`` that takes NaN for 0."""
+    if is_real(xp, self) or is_complex(xp, self):
+        self = xp.where(self != self, xp.zeros_like(self), self)
+    return sum_dim(xp, self, dim, keepdim, dtype)
+
+
+def prod_dim(xp: Any, self: Array, dim: Dims, keepdim: bool, dtype: Any) -> Array:
+    """The product over ``dim`` as ``dtype``: by default the input's, int64 for bools and integers."""
+    return _folded(xp, self, dim, keepdim, dtype, xp.prod, xp.all)
+
+
+def mean_dim(xp: Any, self: Array, dim: Dims, keepdim: bool, dtype: Any) -> Array:
+    """The mean over ``dim`` as ``dtype``; NaN of no elements. RuntimeError for integers and bools, be it by
+    the ``dtype`` that was asked for."""
+    self = cast(xp, self, dtype)
+    if is_integral(xp, self) or is_bool(xp, self):
+        whose = "Input" if dtype is None else "Optional"
+        raise RuntimeError(
+            f"could not infer output dtype. {whose} dtype must be either a floating point or complex dtype. "
+            f"Got: {self.dtype}"
+        )
+    total = sum_dim(xp, self, dim, keepdim, None)
+    return total / number_of(count(self, dim), self.dtype, xp)
+
+
+def var_mean(xp: Any, self: Array, dim: Dims, correction: float | None, keepdim: bool) -> tuple[Array, Array]:
+    """The variance (real) and the mean over ``dim``; the divisor is the count less ``correction``."""
+    mean = mean_dim(xp, self, dim, True, None)
+    deviation = self - mean
+    deviation = deviation - mean_dim(xp, deviation, dim, True, None)  # what was rounded away
+    if is_complex(xp, self):
+        square = xp.real(deviation) * xp.real(deviation) + xp.imag(deviation) * xp.imag(deviation)
+    else:
+        square = deviation * deviation
+    total = sum_dim(xp, square, dim, keepdim, None)
+    variance = total / as_array(xp, degrees_of_freedom("var", count(self, dim), correction), total)
+    return variance, mean if keepdim else xp.reshape(mean, variance.shape)
+
+
+def var_dim(xp: Any, self: Array, dim: Dims, correction: float | None, keepdim: bool) -> Array:
+    """The variance of ``var_mean``."""
+    own = 1 if correction is None else correction
+    if not is_real(xp, self) or count(self, dim) <= own:
+        return var_mean(xp, self, dim, correction, keepdim)[0]
+    return xp.var(self, axis=axes(self, dim), correction=own, keepdims=keepdim)
+
+
+def std_mean(xp: Any, self: Array, dim: Dims, correction: float | None, keepdim: bool) -> tuple[Array, Array]:
+    """The square root of the variance, and the mean."""
+    variance, mean = var_mean(xp, _doubled(xp, self), dim, correction, keepdim)
+    return xp.astype(xp.sqrt(variance), _real_part(xp, self).dtype), xp.astype(mean, self.dtype)
+
+
+def std_dim(xp: Any, self: Array, dim: Dims, correction: float | None, keepdim: bool) -> Array:
+    """The square root of the variance."""
+    variance = var_dim(xp, _doubled(xp, self), dim, correction, keepdim)
+    return xp.astype(xp.sqrt(variance), _real_part(xp, self).dtype)
+
+
+def _real_part(xp: Any, self: Array) -> Array:
+    return xp.real(self) if is_complex(xp, self) else self
+
+
+def _doubled(xp: Any, self: Array) -> Array:
+    """Numbers in double precision, where no square of single ones overflows, or loses digits."""
+    return xp.astype(self, xp.complex128 if is_complex(xp, self) else xp.float64)
+
+
+def restore_dims(xp: Any, self: Array, dim: Dims, keepdim: bool, ndim: int) -> Array:
+    """A reduction's result in a shape that broadcasts with its input's."""
+    return xp.reshape(self, restored_shape(tuple(self.shape), dim, keepdim, ndim))
+
+
+def all_dims(xp: Any, self: Array, dim: Dims, keepdim: bool) -> Array:
+    """Whether all elements over ``dim`` are true; uint8 stays uint8."""
+    return _tested(xp, xp.all, self, dim, keepdim)
+
+
+def any_dims(xp: Any, self: Array, dim: Dims, keepdim: bool) -> Array:
+    """Whether any element over ``dim`` is true; uint8 stays uint8."""
+    return _tested(xp, xp.any, self, dim, keepdim)
+
+
+def _tested(xp: Any, function: Any, self: Array, dim: Dims, keepdim: bool) -> Array:
+    over = axes(self, dim) if dim is None else wrap_dims(dim, self.ndim)  # () is no dimension
+    found = function(self if is_bool(xp, self) else self != 0, axis=over, keepdims=keepdim)
+    return xp.astype(found, xp.uint8) if self.dtype == xp.uint8 else found
+
+
+def count_nonzero(xp: Any, self: Array, dim: Dims) -> Array:
+    """How many elements over ``dim`` are not zero."""
+    return xp.sum(xp.astype(self != 0, xp.int64), axis=axes(self, dim), dtype=xp.int64)
+
+
+def _extremum(xp: Any, largest: bool, self: Array, over: tuple[int, ...], keepdim: bool) -> Array:
+    """The greatest or least, NaN where there is one."""
+    if is_bool(xp, self):
+        return (xp.any if largest else xp.all)(self, axis=over, keepdims=keepdim)
+    found = (xp.max if largest else xp.min)(self, axis=over, keepdims=keepdim)
+    if xp.propagates_nan or not is_real(xp, self):
+        return found
+    unknown = xp.any(self != self, axis=over, keepdims=keepdim)
+    return xp.where(unknown, as_array(xp, float("nan"), self), found)
+
+
+def amax(xp: Any, self: Array, dim: Dims, keepdim: bool) -> Array:
+    """The greatest over ``dim``, NaN where there is one."""
+    check_nonempty(tuple(self.shape), dim)
+    return _extremum(xp, True, self, axes(self, dim), keepdim)
+
+
+def amin(xp: Any, self: Array, dim: Dims, keepdim: bool) -> Array:
+    """The least over ``dim``, NaN where there is one."""
+    check_nonempty(tuple(self.shape), dim)
+    return _extremum(xp, False, self, axes(self, dim), keepdim)
+
+
+def aminmax(xp: Any, self: Array, dim: int | None, keepdim: bool) -> tuple[Array, Array]:
+    """The least and the greatest along ``dim``."""
+    over = None if dim is None else (dim,)
+    return amin(xp, self, over, keepdim), amax(xp, self, over, keepdim)
+
+
+def max_all(xp: Any, self: Array) -> Array:
+    """The greatest of all elements."""
+    return amax(xp, self, None, False)
+
+
+def min_all(xp: Any, self: Array) -> Array:
+    """The least of all elements."""
+    return amin(xp, self, None, False)
+
+
+def _place(xp: Any, largest: bool, self: Array, axis: int) -> Array:
+    """Where the first of the greatest (or least) is along an axis, which stays; NaN goes before all."""
+    if is_bool(xp, self):
+        self = xp.astype(self, xp.uint8)
+    find = xp.argmax if largest else xp.argmin
+    found = find(self, axis=axis, keepdims=True)
+    if xp.propagates_nan or not is_real(xp, self):
+        return xp.astype(found, xp.int64)
+    unknown = xp.astype(self != self, xp.uint8)
+    first = xp.argmax(unknown, axis=axis, keepdims=True)
+    return xp.astype(xp.where(xp.any(unknown != 0, axis=axis, keepdims=True), first, found), xp.int64)
+
+
+def _selected(xp: Any, largest: bool, self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
+    d = wrap_dim(dim, self.ndim)
+    check_nonempty(tuple(self.shape), (d,))
+    if not self.ndim:
+        return self, xp.zeros((), dtype=xp.int64)
+    places = _place(xp, largest, self, d)
+    values = xp.take_along_axis(self, places, axis=d)
+    return (values, places) if keepdim else (xp.squeeze(values, axis=d), xp.squeeze(places, axis=d))
+
+
+def max_dim(xp: Any, self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
+    """The greatest along ``dim``, and where it first stands."""
+    return _selected(xp, True, self, dim, keepdim)
+
+
+def min_dim(xp: Any, self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
+    """The least along ``dim``, and where it first stands."""
+    return _selected(xp, False, self, dim, keepdim)
+
+
+def _argument(xp: Any, largest: bool, self: Array, dim: int | None, keepdim: bool) -> Array:
+    check_nonempty(tuple(self.shape), None if dim is None else (dim,), IndexError)
+    if dim is None:
+        found = _place(xp, largest, flat(xp, self), 0)
+        return xp.reshape(found, (1,) * self.ndim if keepdim else ())
+    return _selected(xp, largest, self, dim, keepdim)[1]
+
+
+def argmax(xp: Any, self: Array, dim: int | None, keepdim: bool) -> Array:
+    """Where the greatest first stands."""
+    return _argument(xp, True, self, dim, keepdim)
+
+
+def argmin(xp: Any, self: Array, dim: int | None, keepdim: bool) -> Array:
+    """Where the least first stands."""
+    return _argument(xp, False, self, dim, keepdim)
+
+
+def evenly_distribute(xp: Any, grad_output: Array, self: Array, value: Array) -> Array:
+    """The gradient of an extremum of all elements, in equal parts to those that are it."""
+    chosen = (self == value) | ((self != self) & (value != value))
+    parts = xp.sum(xp.astype(chosen, xp.int64), dtype=xp.int64)
+    return xp.where(chosen, grad_output / xp.astype(parts, grad_output.dtype), xp.zeros_like(self))
+
+
+def logsumexp(xp: Any, self: Array, dim: Dims, keepdim: bool) -> Array:
+    """``log(sum(exp(self)))`` over ``dim``, without overflow."""
+    if is_integral(xp, self) or is_bool(xp, self):
+        self = xp.astype(self, xp.float32)
+    over = axes(self, dim)
+    if is_complex(xp, self):
+        size = xp.real(self)
+    else:
+        size = self
+    if not count(self, dim):
+        return xp.log(xp.sum(xp.exp(self), axis=over, keepdims=keepdim))
+    top = xp.max(size, axis=over, keepdims=True)
+    top = xp.where(xp.isfinite(top), top, xp.zeros_like(top))
+    total = xp.sum(xp.exp(self - cast(xp, top, self.dtype)), axis=over, keepdims=keepdim)
+    return xp.log(total) + cast(xp, xp.reshape(top, total.shape), self.dtype)
+
+
+def linalg_vector_norm(xp: Any, self: Array, ord: Any, dim: Dims, keepdim: bool, dtype: Any) -> Array:
+    """The ``ord``-norm over ``dim``. RuntimeError for integers and bools; for no elements, RuntimeError or
+    IndexError where the order is infinite."""
+    if is_integral(xp, self) or is_bool(xp, self):
+        raise RuntimeError(
+            f"linalg.vector_norm: Expected a floating point or complex tensor, got {self.dtype}"
+        )
+    over = axes(self, dim)
+    size = xp.abs(cast(xp, self, dtype) if dtype is not None else self)
+    if ord in (float("inf"), float("-inf")):
+        check_nonempty(tuple(self.shape), dim)
+        return _extremum(xp, ord > 0, size, over, keepdim)
+    if ord and count(self, dim) == 1:  # a power may be out of range, the size is not
+        return xp.max(size, axis=over, keepdims=keepdim)
+    if ord == 0:
+        return xp.sum(xp.astype(size != 0, size.dtype), axis=over, keepdims=keepdim)
+    if ord == 1:
+        return xp.sum(size, axis=over, keepdims=keepdim)
+    if ord == 2:
+        return xp.sqrt(xp.sum(size * size, axis=over, keepdims=keepdim))
+    powers = xp.pow(size, as_array(xp, ord, size))
+    return xp.pow(xp.sum(powers, axis=over, keepdims=keepdim), as_array(xp, 1 / ord, size))

@@ -1,0 +1,78 @@
+"""The native kernels of declarations/native_kernels.yaml, and what they make of rows.
+
+``kernels.softmax`` is a ufunc, or None where there are no native kernels.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..fast_paths import fast_path
+from ..machine_code import Kernels, kernels_of
+from .copies import in_rows
+from .shares import share_rows
+
+Array = Any
+
+kernels = kernels_of("tengen.generated.kernels")
+#: How the forms of kernels are called after these, by dtype.char.
+_FORMS = {"f": "", "d": "", "e": "_float16", "E": "_bfloat16"}
+
+
+def over_rows(kernel: np.ufunc, *operands: Array) -> Array:
+    """What a kernel makes of rows: the last dimension of contiguous arrays, all of one shape."""
+    first = operands[0]
+    out = np.empty(first.shape, first.dtype)
+    share_rows(kernel, [as_rows(a) for a in operands], (), (as_rows(out),))
+    return out
+
+
+def over_reduced_rows(name: str, *operands: Array) -> Array | None:
+    """``over_rows`` of arrays of one reduced type, which become float32 in the kernel. None without one."""
+    first = operands[0]
+    kernel = kernel_of(name, first.dtype)
+    if kernel is None or any([a.dtype != first.dtype for a in operands]):
+        return None
+    out = np.empty(first.shape, first.dtype)
+    share_rows(kernel, [as_bits(as_rows(a)) for a in operands], (), (as_bits(as_rows(out)),))
+    return out
+
+
+def of_reduced_rows(name: str, self: Array, keepdim: bool) -> Array | None:
+    """What a kernel makes of each row of a contiguous array of a reduced type: a number. None without one."""
+    kernel = kernel_of(name, self.dtype)
+    return None if kernel is None else of_rows(kernel, self, keepdim)
+
+
+@fast_path(
+    "is_same keepdim False -> L1; local kernel; local self; rows 1; give; "
+    "L1:; is_same keepdim True; local kernel; local self; rows_keeping 1; give"
+)
+def of_rows(kernel: np.ufunc, self: Array, keepdim: bool) -> Array:
+    """What a kernel makes of each row of a contiguous array: a number of the same dtype."""
+    out = np.empty((*self.shape[:-1], 1) if keepdim else self.shape[:-1], self.dtype)
+    share_rows(kernel, (as_bits(as_rows(self)),), (), (as_bits(out.reshape(-1)),))
+    return out
+
+
+def kernel_of(name: str, dtype: np.dtype[Any], namespace: Kernels = kernels) -> Any:
+    """The form of a kernel for a dtype, that of a reduced type being another; None where there is none."""
+    ending = _FORMS.get(dtype.char)
+    return None if ending is None else getattr(namespace, name + ending, None)
+
+
+def kernel_of_floats(name: str, dtype: np.dtype[Any]) -> Any:
+    """The kernel for float32 and float64; None for other dtypes, and where there is none."""
+    return getattr(kernels, name) if dtype.char in "fd" else None
+
+
+def as_bits(array: Array) -> Array:
+    """An array of a reduced type as kernels take it: NumPy knows bfloat16 as 16 bits only."""
+    return array.view(np.uint16) if array.dtype.char == "E" else array
+
+
+def as_rows(array: Array) -> Array:
+    """An array as a matrix of what its last dimension has, contiguous."""
+    return in_rows(array).reshape(-1, array.shape[-1])

@@ -1,0 +1,246 @@
+"""softmax, log_softmax and their gradients: few passes, large arrays by blocks of rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...fast_paths import fast_path
+from .. import rows, sums
+from ..dims import wrap_dim
+from ..dtypes import REDUCED
+from ..exponentials import MAX_EXPONENT, MAX_EXPONENT_LOG, SHARED, exp_shift
+from ..native_kernels import kernels, over_reduced_rows, over_rows
+from ..reduced import in_float32
+from ..reductions import max_along
+from ..rows import are_contiguous_rows, has_contiguous_rows
+from .common import Array
+
+
+@fast_path(
+    "is_same half_to_float False; are_rows self dim; fetch_kernel kernels.softmax; local self; rows 1; give"
+)
+def softmax(self: Array, dim: int, half_to_float: bool) -> Array:
+    """``exp(x) / sum(exp(x), dim)``, shape and dtype of ``self``.
+
+    Raises IndexError for a bad dim; RuntimeError for ``half_to_float``, which CPUs do not have.
+    """
+    if half_to_float:
+        _refuse_half_to_float()
+    if has_contiguous_rows(self, dim) and (kernel := kernels.softmax) is not None:
+        return over_rows(kernel, self)
+    if self.dtype.char in REDUCED:
+        found = over_reduced_rows("softmax", self) if are_contiguous_rows(self, dim) else None
+        return in_float32(softmax, self, dim, False) if found is None else found
+    ones = sums.row_sum_matrix(self)
+    if ones is not None and (dim == -1 or dim == self.ndim - 1):
+        out: Array = np.exp(self)
+        return _shares(self, out, self.ndim - 1, ones)
+    if has_contiguous_rows(self, dim):
+        return _by_rows(_softmax_of_rows, self, self.shape[-1])
+    return _along(_softmax_along, self, dim, self)
+
+
+@fast_path("are_rows self dim; fetch_kernel kernels.softmax_or_zeros; local self; rows 1; give")
+def softmax_or_zeros(self: Array, dim: int) -> Array:
+    """``softmax``, and zeros where all along ``dim`` are negative infinity; IndexError for a bad dim."""
+    if has_contiguous_rows(self, dim) and (kernel := kernels.softmax_or_zeros) is not None:
+        return over_rows(kernel, self)
+    if self.dtype.char in REDUCED and are_contiguous_rows(self, dim):
+        found = over_reduced_rows("softmax_or_zeros", self)
+        if found is not None:
+            return found
+    made = softmax(self, dim, False)
+    if made.size:
+        axis = wrap_dim(dim, self.ndim)
+        nothing = np.all(np.equal(self, -np.inf), axis=axis if self.ndim else None, keepdims=True)
+        np.copyto(made, 0, where=nothing)
+    return made
+
+
+@fast_path(
+    "are_rows output dim; fetch_kernel kernels.softmax_backward; local grad_output; "
+    "local output; rows 2; give"
+)
+def softmax_backward_data(grad_output: Array, output: Array, dim: int, input_dtype: np.dtype[Any]) -> Array:
+    """``y * (g - sum(g * y, dim))``."""
+    if output.dtype.char in REDUCED:
+        by_rows = are_contiguous_rows(output, dim)
+        found = over_reduced_rows("softmax_backward", grad_output, output) if by_rows else None
+        if found is not None:
+            return found
+        return in_float32(softmax_backward_data, grad_output, output, dim, input_dtype)
+    if has_contiguous_rows(output, dim) and grad_output.dtype == output.dtype:
+        if (kernel := kernels.softmax_backward) is not None:
+            return over_rows(kernel, grad_output, output)
+        ones = sums.row_sum_matrix(output)
+        if ones is not None:
+            out: Array = grad_output * output
+            np.subtract(grad_output, out.dot(ones), out=out)
+            out *= output
+            return out
+        return _by_rows(_softmax_backward_of_rows, output, output.shape[-1], grad_output)
+    return _along(_softmax_backward_along, output, dim, grad_output, output)
+
+
+@fast_path(
+    "is_same half_to_float False; are_rows self dim; fetch_kernel kernels.log_softmax; "
+    "local self; rows 1; give"
+)
+def log_softmax(self: Array, dim: int, half_to_float: bool) -> Array:
+    """``x - log(sum(exp(x), dim))``, shape and dtype of ``self``.
+
+    Raises IndexError for a bad dim; RuntimeError for ``half_to_float``, which CPUs do not have.
+    """
+    if half_to_float:
+        _refuse_half_to_float()
+    if has_contiguous_rows(self, dim) and (kernel := kernels.log_softmax) is not None:
+        return over_rows(kernel, self)
+    if self.dtype.char in REDUCED:
+        found = over_reduced_rows("log_softmax", self) if are_contiguous_rows(self, dim) else None
+        return in_float32(log_softmax, self, dim, False) if found is None else found
+    ones = sums.row_sum_matrix(self)
+    if ones is not None and (dim == -1 or dim == self.ndim - 1):
+        return _log_softmax_of_few(self, ones)
+    if has_contiguous_rows(self, dim):
+        return _by_rows(_log_softmax_of_rows, self, self.shape[-1])
+    return _along(_log_softmax_along, self, dim, self)
+
+
+@fast_path(
+    "are_rows output dim; fetch_kernel kernels.log_softmax_backward; local grad_output; "
+    "local output; rows 2; give"
+)
+def log_softmax_backward_data(
+    grad_output: Array, output: Array, dim: int, input_dtype: np.dtype[Any]
+) -> Array:
+    """``g - exp(y) * sum(g, dim)``."""
+    if output.dtype.char in REDUCED:
+        by_rows = are_contiguous_rows(output, dim)
+        found = over_reduced_rows("log_softmax_backward", grad_output, output) if by_rows else None
+        if found is not None:
+            return found
+        return in_float32(log_softmax_backward_data, grad_output, output, dim, input_dtype)
+    if has_contiguous_rows(output, dim) and grad_output.dtype == output.dtype:
+        if (kernel := kernels.log_softmax_backward) is not None:
+            return over_rows(kernel, grad_output, output)
+        ones = sums.row_sum_matrix(output)
+        if ones is not None:
+            out: Array = np.exp(output)
+            out *= grad_output.dot(ones)
+            return np.subtract(grad_output, out, out=out)
+        return _by_rows(_log_softmax_backward_of_rows, output, output.shape[-1], grad_output)
+    return _along(_log_softmax_backward_along, output, dim, grad_output, output)
+
+
+def _refuse_half_to_float() -> None:
+    raise RuntimeError("softmax with half to float conversion is not supported on CPU")
+
+
+# -- of exponentials and their sums ------------------------------------------------------------
+
+
+def _shares(self: Array, out: Array, axis: int, ones: Array | None = None) -> Array:
+    """``softmax`` of ``self`` in place of its exponentials, which are added by a product with ``ones``."""
+    total = sums.sum_along(out, axis) if ones is None else out.dot(ones)
+    less = exp_shift(self, total, axis, MAX_EXPONENT)
+    if less is not None:
+        np.subtract(self, less, out=out)
+        np.exp(out, out=out)
+        total = sums.sum_along(out, axis) if ones is None else out.dot(ones)
+    out /= total
+    return out
+
+
+def _logarithms(self: Array, out: Array, axis: int) -> Array:
+    """``log_softmax`` of ``self`` in place of its exponentials."""
+    total = sums.sum_along(out, axis)
+    np.subtract(self, np.log(total), out=out)
+    less = exp_shift(self, total, axis, MAX_EXPONENT_LOG, out)
+    if less is not None:
+        np.subtract(self, less, out=out)
+        out -= np.log(sums.sum_along(np.exp(out), axis))
+    return out
+
+
+def _log_softmax_of_few(self: Array, ones: Array) -> Array:
+    """The logarithms of ``softmax`` along the last dimension of a small array, nothing being broadcast."""
+    out: Array = np.exp(self)
+    out /= out.dot(ones)
+    np.log(out, out=out)
+    if not (self.item(self.argmax()) <= SHARED and self.item(self.argmin()) >= -SHARED):
+        axis = self.ndim - 1
+        top = max_along(self, axis)
+        least = np.minimum.reduce(self, axis, keepdims=True)
+        shifted: Array = self - top
+        shifted -= np.log(sums.sum_along(np.exp(shifted), axis))
+        out = np.where((top <= SHARED) & (least >= -SHARED), out, shifted)
+    return out
+
+
+# -- rows of matrices --------------------------------------------------------------------------
+
+
+def _by_rows(task: Any, self: Array, columns: int, grad_output: Array | None = None) -> Array:
+    """What ``task(rows, [gradients,] out)`` makes of the rows of a contiguous array, in a new array."""
+    out = np.empty(self.shape, self.dtype)
+    operands: tuple[Array, ...] = (self, out) if grad_output is None else (self, grad_output, out)
+    if self.ndim != 2:
+        operands = tuple([operand.reshape(-1, columns) for operand in operands])
+    rows.run(task, *operands)
+    return out
+
+
+def _softmax_of_rows(table: Array, out: Array) -> None:
+    np.exp(table, out=out)
+    _shares(table, out, 1)
+
+
+def _log_softmax_of_rows(table: Array, out: Array) -> None:
+    np.exp(table, out=out)
+    _logarithms(table, out, 1)
+
+
+def _softmax_backward_of_rows(table: Array, grad_output: Array, out: Array) -> None:
+    np.subtract(grad_output, np.vecdot(grad_output, table)[:, None], out=out)
+    out *= table
+
+
+def _log_softmax_backward_of_rows(table: Array, grad_output: Array, out: Array) -> None:
+    np.exp(table, out=out)
+    out *= sums.sum_along(grad_output, 1)
+    np.subtract(grad_output, out, out=out)
+
+
+# -- any axis ----------------------------------------------------------------------------------
+
+
+def _along(task: Any, like: Array, dim: int, *operands: Array) -> Array:
+    """What ``task(axis, *operands)`` makes of arrays of at least one dimension that are not empty."""
+    axis = wrap_dim(dim, like.ndim)
+    if not like.size:
+        return np.empty(like.shape, like.dtype)
+    if not like.ndim:
+        return task(0, *[operand.reshape(1) for operand in operands]).reshape(())
+    return task(axis, *operands)
+
+
+def _softmax_along(axis: int, self: Array) -> Array:
+    return _shares(self, np.exp(self), axis)
+
+
+def _log_softmax_along(axis: int, self: Array) -> Array:
+    return _logarithms(self, np.exp(self), axis)
+
+
+def _softmax_backward_along(axis: int, grad_output: Array, output: Array) -> Array:
+    out: Array = grad_output * output
+    out -= output * sums.sum_along(out, axis)
+    return out
+
+
+def _log_softmax_backward_along(axis: int, grad_output: Array, output: Array) -> Array:
+    out: Array = np.exp(output)
+    out *= sums.sum_along(grad_output, axis)
+    return np.subtract(grad_output, out, out=out)

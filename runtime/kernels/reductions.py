@@ -1,0 +1,364 @@
+"""Kernels that fold dimensions of an array into one value: sums, extrema, moments, tests.
+
+``dim`` is a tuple of dimensions, negative ones counting from the end; None and an empty tuple
+are all of them. Unless a docstring says otherwise, results have the input's dtype.
+Half-precision inputs of the kernels that take a ``dtype`` come as they are and are folded in
+float32; everywhere else the caller has widened them.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..core.costs import EXTREMUM_BY_INDEX, PROD_CHAIN, PROD_HALVING, ROW_STARTS_CACHED
+from ..fast_paths import fast_path
+from . import sums
+from .dims import Dims, reduce_dims, wrap_dim, wrap_dims
+from .dtypes import INT64, INTEGRAL, NATIVE_FLOATS, REDUCED, UINT8, DType, is_stored, with_truth
+from .native_kernels import as_rows, kernels, of_reduced_rows, of_rows
+from .reduced import upcast
+from .rows import are_contiguous_rows, has_contiguous_rows
+from .shares import share_rows
+from .sums import SUMMED, sum_floats, sum_small
+
+Array = Any  # an ndarray, or the 0-d result of a ufunc
+
+
+# -- shared --------------------------------------------------------------------------------
+
+
+def count(self: Array, dim: Dims) -> int:
+    """How many elements a fold over (valid) ``dim`` takes together."""
+    if not dim or self.ndim == 0:
+        return int(self.size)
+    return math.prod([self.shape[d] for d in dim])
+
+
+def cast(self: Array, dtype: DType) -> Array:
+    """``self`` as ``dtype``, to be reduced; a complex number loses its imaginary part when that is real.
+
+    NotImplementedError for float8 and complex32, in which nothing is reduced.
+    """
+    if self.dtype == dtype:
+        return self
+    if is_stored(dtype):
+        raise NotImplementedError(f"not computed in {dtype}")
+    if self.dtype.kind == "c" and dtype.kind not in "cb":
+        self = self.real
+    return self.astype(dtype)
+
+
+def check_nonempty(shape: tuple[int, ...], dim: Dims, without_dim: type[Exception] = RuntimeError) -> None:
+    """Raise as torch does when ``dim`` folds no element and the operation has no identity."""
+    if dim is None or dim == ():
+        if math.prod(shape) == 0:
+            hint = (
+                " Specify the reduction dim with the 'dim' argument." if without_dim is RuntimeError else ""
+            )
+            raise without_dim(f"Expected reduction dim to be specified for input.numel() == 0.{hint}")
+        return
+    for d in wrap_dims(dim, len(shape)):
+        if shape and shape[d] == 0:
+            raise IndexError(f"Expected reduction dim {d} to have non-zero size.")
+
+
+def restored_shape(shape: tuple[int, ...], dim: Dims, keepdim: bool, ndim: int) -> tuple[int, ...]:
+    """The shape of a reduction's result with 1 in the places of the dims it dropped."""
+    if keepdim or ndim == 0:
+        return shape
+    if not dim:
+        return (1,) * ndim
+    folded = {d + ndim if d < 0 else d for d in dim}
+    sizes = iter(shape)
+    return tuple([1 if d in folded else next(sizes) for d in range(ndim)])
+
+
+def restore_dims(self: Array, dim: Dims, keepdim: bool, ndim: int) -> Array:
+    """A reduction's result, which may be ``self`` itself, in a shape that broadcasts with its input's."""
+    return self.reshape(restored_shape(self.shape, dim, keepdim, ndim))
+
+
+# -- sums and products -----------------------------------------------------------------------
+
+
+@fast_path("is_none dtype; is_none dim; is_same keepdim False; local self; total; give")
+def sum_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Array:
+    """The sum over ``dim`` as ``dtype``: by default the input's, int64 for bools and integers."""
+    given = self.dtype
+    if dtype is None:
+        if dim is None and not keepdim:
+            found = sum_small(self)
+            if found is not None:
+                return found
+        if given.char in SUMMED:
+            return sum_floats(self, dim, keepdim)
+        dtype = INT64 if given.char in INTEGRAL else given
+    elif dtype != given and not (given.char in INTEGRAL and dtype.char in INTEGRAL):
+        self = cast(self, dtype)
+    if dtype.char in SUMMED:
+        return sum_floats(self, dim, keepdim)
+    return reduce_dims(np.logical_or if dtype.kind == "b" else np.add, self, dim, keepdim, dtype)
+
+
+def nansum(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Array:
+    """``sum_dim`` that takes NaN for 0."""
+    if self.dtype.char not in INTEGRAL:
+        missing = np.isnan(self)
+        if missing.any() or not self.flags.c_contiguous:  # what NaN there is does not decide of the layout
+            self = np.where(missing, np.zeros((), self.dtype), self)
+    return sum_dim(self, dim, keepdim, dtype)
+
+
+def prod_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Array:
+    """The product over ``dim`` as ``dtype``: by default the input's, int64 for bools and integers."""
+    if dtype is None:
+        dtype = INT64 if self.dtype.char in INTEGRAL else self.dtype
+    elif dtype.kind == "b":
+        return reduce_dims(np.logical_and, self, dim, keepdim)
+    elif dtype != self.dtype:
+        self = cast(self, dtype)
+    if dtype.char in NATIVE_FLOATS:
+        if dim and len(dim) == 1 and self.size >= PROD_HALVING and dim[0] in (-1, self.ndim - 1):
+            if has_contiguous_rows(self, dim[0]) and kernels.row_prod is not None:
+                return of_rows(kernels.row_prod, self, keepdim)
+            return _prod_rows(self, keepdim)
+        return reduce_dims(np.multiply, self, dim, keepdim)
+    if dtype.char in REDUCED:
+        return prod_dim(upcast(self), dim, keepdim, None).astype(dtype)
+    return reduce_dims(np.multiply, self, dim, keepdim, dtype)
+
+
+def _prod_rows(self: Array, keepdim: bool) -> Array:
+    """The product along the last dimension: of halves of rows, in less time than a chain takes."""
+    table = self
+    columns = self.shape[-1]
+    while columns > PROD_CHAIN and columns % 2 == 0:
+        columns //= 2
+        table = table[..., :columns] * table[..., columns:]
+    return reduce_dims(np.multiply, table, (-1,), keepdim)
+
+
+# -- moments -----------------------------------------------------------------------------------
+
+
+def mean_dtype(given: DType, dtype: DType | None) -> DType:
+    """The dtype of a mean. Raises RuntimeError when it would be integral."""
+    result = given if dtype is None else dtype
+    if result.char in INTEGRAL:
+        whose = "Input" if dtype is None else "Optional"
+        raise RuntimeError(
+            f"could not infer output dtype. {whose} dtype must be either a floating point or complex dtype. "
+            f"Got: {result}"
+        )
+    return result
+
+
+def mean_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Array:
+    """The mean over ``dim`` as ``dtype``; NaN of no elements."""
+    if dtype is None and self.dtype.char in "fd":
+        total = sum_dim(self, dim, keepdim, None)
+        if total.__class__ is np.ndarray:
+            return np.divide(total, sums.NUMBERS[total.dtype.char][self.size // (total.size or 1)])
+        return total / self.size  # of all elements
+    result = mean_dtype(self.dtype, dtype)
+    if result == self.dtype and result.char in REDUCED and dim and len(dim) == 1:
+        found = of_reduced_rows("row_mean", self, keepdim) if are_contiguous_rows(self, dim[0]) else None
+        if found is not None:
+            return found
+    mean = sum_dim(upcast(cast(self, result)), dim, keepdim, None) / count(self, dim)
+    return mean if mean.dtype == result else mean.astype(result)
+
+
+# -- extrema -----------------------------------------------------------------------------------
+
+
+def amax(self: Array, dim: Dims, keepdim: bool) -> Array:
+    """The greatest over ``dim``, NaN where there is one. Errors for empty reductions as torch's."""
+    if self.size == 0:
+        check_nonempty(self.shape, dim)
+    found = _extrema_of_rows(kernels.row_max, "argmax", self, dim, keepdim)
+    return reduce_dims(np.maximum, self, dim, keepdim) if found is None else found
+
+
+def max_along(self: Array, axis: int) -> Array:
+    """The greatest along a (valid, non-empty) axis, which stays with size 1."""
+    found = _extrema_of_rows(kernels.row_max, "argmax", self, (axis,), True)
+    return np.maximum.reduce(self, axis, keepdims=True) if found is None else found
+
+
+def _extrema_of_rows(
+    kernel: np.ufunc | None, method: str, self: Array, dim: Dims, keepdim: bool
+) -> Array | None:
+    """The extrema along the last dimension, natively or by their places; None where reduce is no slower.
+
+    A ufunc's reduce takes one element after the other along rows, and much time to begin with.
+    """
+    if (
+        self.size < EXTREMUM_BY_INDEX
+        or not dim
+        or len(dim) != 1
+        or not self.ndim
+        or not self.flags.c_contiguous
+    ):
+        return None
+    if dim[0] != -1 and dim[0] != self.ndim - 1:
+        return None
+    if self.dtype.char in REDUCED:
+        found = of_reduced_rows("row_max" if method == "argmax" else "row_min", self, keepdim)
+        if found is not None:
+            return found
+    if kernel is not None and self.dtype.char in "fd":
+        return of_rows(kernel, self, keepdim)
+    return take_in_rows(self, getattr(self, method)(-1), keepdim)
+
+
+def take_in_rows(self: Array, places: Array, keepdim: bool) -> Array:
+    """The elements of the rows of a contiguous array at ``places``, which may be shorter by a dimension."""
+    found = self.reshape(-1).take(places.reshape(-1) + row_starts(places.size, self.shape[-1]))
+    return found.reshape((*self.shape[:-1], 1) if keepdim else self.shape[:-1])
+
+
+@lru_cache(maxsize=64)
+def _cached_row_starts(rows: int, columns: int) -> Array:
+    found = np.arange(0, rows * columns, columns)
+    found.flags.writeable = False
+    return found
+
+
+def row_starts(rows: int, columns: int) -> Array:
+    """Where the rows of a contiguous array begin; not to be written to."""
+    if rows <= ROW_STARTS_CACHED:
+        return _cached_row_starts(rows, columns)
+    return np.arange(0, rows * columns, columns)
+
+
+def amin(self: Array, dim: Dims, keepdim: bool) -> Array:
+    """The least over ``dim``, NaN where there is one. Errors for empty reductions as torch's."""
+    if self.size == 0:
+        check_nonempty(self.shape, dim)
+    found = _extrema_of_rows(kernels.row_min, "argmin", self, dim, keepdim)
+    return reduce_dims(np.minimum, self, dim, keepdim) if found is None else found
+
+
+def max_all(self: Array) -> Array:
+    """The greatest element, NaN if there is one."""
+    if self.size == 0:
+        check_nonempty(self.shape, None)
+    return self.flat[self.argmax()]  # half the time of a ufunc's reduce on a small array
+
+
+def min_all(self: Array) -> Array:
+    """The least element, NaN if there is one."""
+    if self.size == 0:
+        check_nonempty(self.shape, None)
+    return self.flat[self.argmin()]
+
+
+def aminmax(self: Array, dim: int | None, keepdim: bool) -> tuple[Array, Array]:
+    """The least and the greatest over ``dim``. RuntimeError for no elements at all, IndexError for none along
+    ``dim``."""
+    dims = None if dim is None else (dim,)
+    if self.size == 0:
+        if dim is None:
+            raise RuntimeError(
+                "cannot compute aminmax over an empty dimension as the operation has no identity."
+            )
+        check_nonempty(self.shape, dims)
+    if dim is not None and has_contiguous_rows(self, dim) and (kernel := kernels.row_extremes) is not None:
+        shape = (*self.shape[:-1], 1) if keepdim else self.shape[:-1]
+        least, greatest = np.empty(shape, self.dtype), np.empty(shape, self.dtype)
+        share_rows(kernel, (as_rows(self),), (), (least.reshape(-1), greatest.reshape(-1)))
+        return least, greatest
+    return reduce_dims(np.minimum, self, dims, keepdim), reduce_dims(np.maximum, self, dims, keepdim)
+
+
+def argmax(self: Array, dim: int | None, keepdim: bool) -> Array:
+    """Where the greatest stands, int64; the first of equal ones, the first NaN if there is one.
+
+    Without ``dim`` a position in the flattened array.
+    """
+    return _arg("argmax", self, dim, keepdim)
+
+
+def argmin(self: Array, dim: int | None, keepdim: bool) -> Array:
+    """Where the least stands, int64; the first of equal ones, the first NaN if there is one."""
+    return _arg("argmin", self, dim, keepdim)
+
+
+def _arg(method: str, self: Array, dim: int | None, keepdim: bool) -> Array:
+    if dim is not None:
+        dim = wrap_dim(dim, self.ndim)
+    if self.size == 0:
+        check_nonempty(self.shape, None if dim is None else (dim,), IndexError)
+    return getattr(self, method)(dim, keepdims=keepdim)
+
+
+def max_dim(self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
+    """The greatest along ``dim`` and where it stands, the first of equal ones; NaN is greatest."""
+    return _extremum(np.maximum, "argmax", self, dim, keepdim)
+
+
+def min_dim(self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
+    """The least along ``dim`` and where it stands, the first of equal ones; NaN is least."""
+    return _extremum(np.minimum, "argmin", self, dim, keepdim)
+
+
+def _extremum(ufunc: np.ufunc, method: str, self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
+    indices = _arg(method, self, dim, keepdim)
+    if self.ndim == 0:
+        return self.copy(), indices
+    if (dim == -1 or dim == self.ndim - 1) and self.flags.c_contiguous and self.size:
+        return take_in_rows(self, indices, keepdim), indices
+    return ufunc.reduce(self, dim, keepdims=keepdim), indices
+
+
+def evenly_distribute(grad_output: Array, self: Array, value: Array) -> Array:
+    """``grad_output`` in equal parts where ``self`` is ``value``, of which NaN is one, and 0 elsewhere."""
+    places = np.flatnonzero(self == value if value == value else np.isnan(self))
+    out = np.zeros(self.size, grad_output.dtype)
+    out[places] = np.asarray(grad_output / max(places.size, 1), out.dtype)
+    return out.reshape(self.shape)
+
+
+# -- tests and counts ----------------------------------------------------------------------------
+
+
+def all_dims(self: Array, dim: Dims, keepdim: bool) -> Array:
+    """Whether all elements over ``dim`` are nonzero: bool, uint8 of uint8. An empty ``dim`` folds nothing."""
+    return _reduce_logical(np.logical_and, self, dim, keepdim)
+
+
+def any_dims(self: Array, dim: Dims, keepdim: bool) -> Array:
+    """Whether some element over ``dim`` is nonzero: bool, uint8 of uint8. An empty ``dim`` folds nothing."""
+    return _reduce_logical(np.logical_or, self, dim, keepdim)
+
+
+def _reduce_logical(ufunc: np.ufunc, self: Array, dim: Dims, keepdim: bool) -> Array:
+    self = with_truth(self)
+    result = self.astype(bool) if dim == () else reduce_dims(ufunc, self, dim, keepdim)
+    return result.astype(UINT8) if self.dtype == UINT8 else result
+
+
+def count_nonzero(self: Array, dim: Dims) -> Array:
+    """How many elements over ``dim`` are not 0, int64."""
+    if not dim:
+        return np.int64(np.count_nonzero(self))
+    return reduce_dims(np.add, self != 0, dim, False, INT64)
+
+
+def check_hash(self: Array, dim: Dims, mode: int) -> None:
+    """RuntimeError for an unknown mode, and where there is nothing to hash."""
+    if mode != 0:
+        raise RuntimeError(f"Unknown hash_tensor mode: {mode}")
+    check_nonempty(self.shape, dim)
+
+
+def hash_tensor(self: Array, dim: Dims, keepdim: bool, mode: int) -> Array:
+    """The exclusive or of the bits of the elements, as 64-bit integers or floating-point numbers."""
+    check_hash(self, dim, mode)
+    bits = self.astype(INT64 if self.dtype.kind in "biu" else np.float64).view(np.uint64)
+    return reduce_dims(np.bitwise_xor, bits, dim, keepdim)

@@ -1,0 +1,451 @@
+"""Kernels that copy or rearrange elements without computing with them: new memory, any dtype."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.memory_format import contiguous_format, preserve_format
+from ..core.user_stack import program_stacklevel
+from ..fast_paths import fast_path
+from . import cpu
+from .copies import copy_in_rows, in_rows
+from .dims import wrap_dim, wrap_dims
+from .dtypes import is_complex
+from .layout import (
+    MAX_NUMEL,
+    channels_last_strides,
+    check_bytes,
+    check_fits,
+    contiguous_strides,
+    extent,
+    is_dense,
+    may_overlap,
+    preserved_strides,
+    stands_channels_last,
+    strides_in,
+)
+from .strided import Array, Shape, element_strides, storage_offset
+from .views import as_strided, diagonal, select_int, slice_tensor, unfold
+
+DType = np.dtype[Any]
+
+#: Without NumPy's search for other libraries' arrays, which takes a quarter of the time of small ones.
+_concatenate = getattr(np.concatenate, "__wrapped__", np.concatenate)
+
+
+# --------------------------------------------------------------------------------- copying
+
+
+def to_copy(self: Array, dtype: DType | None = None, memory_format: Any = None) -> Array:
+    """A copy of ``self`` in fresh memory, of another dtype if one is given.
+
+    The order of the dimensions in memory is kept unless ``memory_format`` says otherwise.
+    """
+    to = self.dtype if dtype is None else dtype
+    if is_complex(self.dtype) and not (is_complex(to) or to.kind == "b"):
+        _warn_of_lost_part(self)
+    if memory_format is contiguous_format:
+        return in_rows(cpu.cast(self, to)) if to != self.dtype else copy_in_rows(self)
+    if memory_format is not None and memory_format is not preserve_format:
+        result = cpu.empty_strided(self.shape, strides_in(memory_format, self.shape), to)
+        np.copyto(result, cpu.cast(self, to) if to != self.dtype else self)
+        return result
+    if to != self.dtype:
+        return cpu.cast(self, to)
+    if 0 in self.strides:  # an expanded array, whose layout NumPy does not keep as torch does
+        strides = element_strides(self)
+        if not is_dense(self.shape, strides):
+            result = cpu.empty_strided(self.shape, preserved_strides(self.shape, strides), to)
+            np.copyto(result, self)
+            return result
+    return self.copy("K")
+
+
+def copy_value(self: Array, src: Array) -> Array:
+    """``src`` in the dtype of ``self``: what ``self.copy_(src)`` writes.
+
+    RuntimeError when its shape does not broadcast to that of ``self``.
+    """
+    if self.shape != src.shape:
+        check_fits(self.shape, src.shape)
+    if is_complex(src.dtype) and not (is_complex(self.dtype) or self.dtype.kind == "b"):
+        _warn_of_lost_part(src)
+    return cpu.cast(src, self.dtype)
+
+
+def _warn_of_lost_part(array: Array) -> None:
+    """Warn that complex numbers, if there are any, become real."""
+    if array.size:
+        warnings.warn(
+            "Casting complex values to real discards the imaginary part",
+            UserWarning,
+            stacklevel=program_stacklevel(),
+        )
+
+
+# --------------------------------------------------------------------------------- joining
+
+
+def cat_shape(shapes: Sequence[Shape], dim: int) -> tuple[list[int], int, Shape]:
+    """Which of the arrays to be joined count, along which dim, and the shape of the result.
+
+    1-d arrays without elements do not count, as ever. RuntimeError when the others do not fit.
+    """
+    if not shapes:
+        raise ValueError("expected a non-empty list of Tensors")
+    for i, shape in enumerate(shapes):
+        if not shape:
+            raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
+    kept = [i for i, shape in enumerate(shapes) if shape != (0,)]
+    if not kept:
+        return [], wrap_dim(dim, 1), (0,)
+    first = shapes[kept[0]]
+    d = wrap_dim(dim, len(first))
+    total = 0
+    for i in kept:
+        shape = shapes[i]
+        if len(shape) != len(first):
+            raise RuntimeError(
+                f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}"
+            )
+        for at, (n, m) in enumerate(zip(first, shape, strict=True)):
+            if n != m and at != d:
+                raise RuntimeError(
+                    f"Sizes of tensors must match except in dimension {d}. Expected size {n} but got size "
+                    f"{m} for tensor number {i} in the list."
+                )
+        total += shape[d]
+    return kept, d, (*first[:d], total, *first[d + 1 :])
+
+
+@fast_path("local tensors; local dim; join; give")
+def cat(tensors: Sequence[Array], dim: int = 0) -> Array:
+    """The arrays one behind the other along ``dim``; channels-last where all of them are."""
+    try:
+        joined = _concatenate(tensors, dim)
+        return joined if joined.flags.c_contiguous else cat_layout(tensors, joined)
+    except ValueError:
+        pass  # there is a 1-d array without elements among matrices, or an error
+    kept, d, _ = cat_shape([a.shape for a in tensors], dim)
+    if not kept:
+        return tensors[0].copy()
+    if len(kept) != len(tensors):
+        tensors = [tensors[i] for i in kept]
+    joined = _concatenate(tensors, axis=d)
+    return joined if joined.flags.c_contiguous else cat_layout(tensors, joined)
+
+
+def cat_layout(tensors: Sequence[Array], joined: Array) -> Array:
+    """What NumPy joined, laid out as torch does."""
+    strides = cat_strides(joined.shape, [(a.shape, element_strides(a)) for a in tensors])
+    if element_strides(joined) == strides:
+        return joined
+    result = cpu.empty_strided(joined.shape, strides, joined.dtype)
+    np.copyto(result, joined)
+    return result
+
+
+def cat_strides(shape: Shape, operands: Sequence[tuple[Shape, Shape]]) -> Shape:
+    """The strides of joined arrays, of each its shape and strides."""
+    if operands and all([stands_channels_last(*operand) for operand in operands]):
+        return channels_last_strides(shape)
+    return contiguous_strides(shape)
+
+
+def row_major(array: Array) -> Array:
+    """A result of NumPy's in row-major order, where NumPy kept the order of its operands."""
+    return in_rows(array)
+
+
+def stack_shape(shapes: Sequence[Shape], dim: int) -> tuple[int, Shape]:
+    """The dim at which arrays of one shape are stacked, and the shape of the result. RuntimeError for none,
+    and for shapes that differ."""
+    if not shapes:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    first = shapes[0]
+    d = wrap_dim(dim, len(first) + 1)
+    for i, shape in enumerate(shapes):
+        if shape != first:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and "
+                f"{list(shape)} at entry {i}"
+            )
+    return d, (*first[:d], len(shapes), *first[d:])
+
+
+@fast_path("local tensors; local dim; stack; give")
+def stack(tensors: Sequence[Array], dim: int = 0) -> Array:
+    """The arrays, which have one shape, side by side along a new dimension."""
+    d, shape = stack_shape([a.shape for a in tensors], dim)
+    one = (*shape[:d], 1, *shape[d + 1 :])
+    return row_major(_concatenate([a.reshape(one) for a in tensors], axis=d))
+
+
+# ------------------------------------------------------------------------------- repeating
+
+
+def repeat_shape(shape: Shape, repeats: Shape) -> Shape:
+    """The shape of ``repeat``; RuntimeError for fewer repeats than dims, or a negative one."""
+    missing = len(repeats) - len(shape)
+    if missing < 0:
+        raise RuntimeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
+        )
+    result = tuple([n * r for n, r in zip((1,) * missing + shape, repeats, strict=True)])
+    for n in repeats:
+        if n < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(result)}")
+    return result
+
+
+def repeat(self: Array, repeats: Shape) -> Array:
+    """``self`` ``repeats[d]`` times along each dim, with new dims in front if there are more repeats."""
+    shape = repeat_shape(self.shape, repeats)
+    padded = (1,) * (len(repeats) - self.ndim) + self.shape
+    # Each dim of size n that is repeated becomes two, (repeats, n), of which the first is broadcast; what has
+    # one element or is not repeated needs no second, and so there are no more than an array may have.
+    twice: list[int] = []
+    single: list[int] = []
+    for r, n in zip(repeats, padded, strict=True):
+        two = r != 1 and n != 1
+        twice += (r, n) if two else (r * n,)
+        single += (1, n) if two else (n,)
+    return np.broadcast_to(self.reshape(single), twice).copy().reshape(shape)
+
+
+def repeat_interleave_indices(repeats: Array, output_size: int | None = None) -> Array:
+    """``i`` ``repeats[i]`` times, for each ``i`` in turn: int64, or int32 for int32 repeats. RuntimeError
+    unless they are 1-d, of these dtypes, and none is negative."""
+    if repeats.ndim != 1:
+        raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+    if repeats.dtype not in (np.int64, np.int32):
+        raise RuntimeError("repeats has to be Long or Int tensor")
+    if repeats.size and repeats.min() < 0:
+        raise RuntimeError("repeats can not be negative")
+    if repeats.size and int(repeats.max()) > MAX_NUMEL // repeats.nbytes:  # else no sum of them is too large
+        check_bytes((sum(repeats.tolist()),), repeats.itemsize)
+    return np.repeat(np.arange(repeats.size, dtype=repeats.dtype), repeats)
+
+
+# ----------------------------------------------------------------------------- rearranging
+
+
+def flip(self: Array, dims: Shape) -> Array:
+    """The elements in reverse order along ``dims``."""
+    axes = wrap_dims(dims, self.ndim)
+    if not self.ndim:
+        return self.copy()
+    index = tuple([slice(None, None, -1) if d in axes else slice(None) for d in range(self.ndim)])
+    return self[index].copy("K")
+
+
+def roll(self: Array, shifts: Shape, dims: Shape = ()) -> Array:
+    """The elements moved on by ``shifts`` along ``dims``, those that fall out entering at the start."""
+    axes = roll_dims(self, shifts, dims)
+    if self.size == 0:
+        return self.copy()
+    if not dims:
+        return np.roll(self.reshape(-1), shifts[0]).reshape(self.shape)
+    return row_major(np.roll(self, shifts, axes))
+
+
+def roll_dims(self: Array, shifts: Shape, dims: Shape) -> Shape:
+    """The dims of ``roll`` from 0 on, none for an array without elements, which is not rolled.
+
+    RuntimeError when they do not pair with the shifts, IndexError when there is no such dim.
+    """
+    if not shifts:
+        raise RuntimeError("`shifts` required")
+    if (dims or len(shifts) > 1) and len(shifts) != len(dims):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+    if self.size == 0:
+        return ()
+    if dims and not self.ndim:
+        raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
+    return tuple([wrap_dim(d, self.ndim) for d in dims])
+
+
+def tril(self: Array, diagonal: int = 0) -> Array:
+    """The matrices with zeros above a diagonal."""
+    return np.where(_lower(self, diagonal), self, self.dtype.type(0))
+
+
+def triu(self: Array, diagonal: int = 0) -> Array:
+    """The matrices with zeros below a diagonal."""
+    return np.where(_lower(self, diagonal - 1), self.dtype.type(0), self)
+
+
+def _lower(self: Array, diagonal: int) -> Array:
+    check_matrices(self.shape)
+    rows, columns = self.shape[-2:]
+    # Beyond the corners the mask is the same, and numbers stay small; np.tri takes longer for few of them.
+    edge = max(min(diagonal, columns), -rows)
+    kind = np.int16 if rows + columns < 1 << 15 else np.int64
+    first, second = np.arange(rows, dtype=kind), np.arange(-edge, columns - edge, dtype=kind)
+    return np.greater_equal(first[:, None], second)
+
+
+def check_matrices(shape: Shape) -> None:
+    """RuntimeError unless the shape is that of a matrix or a batch of them."""
+    if len(shape) < 2:
+        raise RuntimeError("input tensor must have at least 2 dimensions")
+
+
+def diag_embed_layout(ndim: int, size: int, offset: int, dim1: int, dim2: int) -> tuple[int, int, int]:
+    """The two dims of ``diag_embed`` from 0 on and their common size. RuntimeError where they are the
+    same."""
+    a, b = wrap_dim(dim1, ndim + 1), wrap_dim(dim2, ndim + 1)
+    if a == b:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return a, b, size + abs(offset)
+
+
+def diag_embed_shape(shape: Shape, offset: int, dim1: int, dim2: int) -> Shape:
+    """The shape of ``diag_embed``."""
+    a, b, n = diag_embed_layout(len(shape), shape[-1] if shape else 1, offset, dim1, dim2)
+    result = list(shape[:-1])
+    for d in sorted((a, b)):
+        result.insert(d, n)
+    return tuple(result)
+
+
+def diag_embed(self: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Array:
+    """Zero matrices, in the plane of ``dim1`` and ``dim2``, with the last dimension as a diagonal."""
+    result = np.zeros(diag_embed_shape(self.shape, offset, dim1, dim2), self.dtype)
+    diagonal(result, offset, dim1, dim2)[...] = self
+    return result
+
+
+# ------------------------------------------------------------------- the adjoints of views
+
+
+def select_backward(grad: Array, sizes: Shape, dim: int, index: int) -> Array:
+    """Zeros of shape ``sizes`` with ``grad`` at ``index`` along ``dim``."""
+    result = np.zeros(sizes, grad.dtype)
+    select_int(result, dim, index)[...] = grad
+    return result
+
+
+def slice_backward(
+    grad: Array, sizes: Shape, dim: int, start: int | None, end: int | None, step: int
+) -> Array:
+    """Zeros of shape ``sizes`` with ``grad`` at ``start:end:step`` along ``dim``."""
+    result = np.zeros(sizes, grad.dtype)
+    slice_tensor(result, dim, start, end, step)[...] = grad
+    return result
+
+
+def diagonal_backward(grad: Array, sizes: Shape, offset: int, dim1: int, dim2: int) -> Array:
+    """Zeros of shape ``sizes`` with ``grad`` as a diagonal."""
+    result = np.zeros(sizes, grad.dtype)
+    diagonal(result, offset, dim1, dim2)[...] = grad
+    return result
+
+
+def unfold_backward(grad: Array, sizes: Shape, dim: int, size: int, step: int) -> Array:
+    """The sum of the windows that ``unfold`` made, each put back where it came from."""
+    result = np.zeros(sizes, grad.dtype)
+    windows = unfold(result, dim, size, step)
+    # One element of all windows at a time: within it no two windows meet.
+    for i in range(size):
+        windows[..., i] += grad[..., i]
+    return result
+
+
+def as_strided_backward(
+    grad: Array, sizes: Shape, strides: Shape, offset: int, size: Shape, stride: Shape, start: int | None
+) -> Array:
+    """The gradient of ``as_strided(size, stride, start)`` of an array of the given geometry.
+
+    An element of the memory that the view shows several times collects all its gradients; one
+    that the input itself shows several times shares them out equally.
+    """
+    memory, own, view = _in_common_memory(grad.dtype, sizes, strides, offset, size, stride, start)
+    if may_overlap(size, stride):
+        np.add.at(memory, _memory_positions(memory, view), grad)
+    else:
+        view[...] = grad
+    result = own.copy()
+    if may_overlap(sizes, strides):
+        places = _memory_positions(memory, own)
+        result = result / np.bincount(places.reshape(-1), minlength=memory.size)[places].astype(grad.dtype)
+    return result
+
+
+def as_strided_gather(
+    self: Array, sizes: Shape, strides: Shape, offset: int, size: Shape, stride: Shape, start: int | None
+) -> Array:
+    """``as_strided(size, stride, start)`` of an array whose elements are those of ``self`` and whose
+    geometry is ``sizes``, ``strides`` and ``offset``; what it does not own of the memory reads as 0."""
+    memory, own, view = _in_common_memory(self.dtype, sizes, strides, offset, size, stride, start)
+    memory[_memory_positions(memory, own)] = self  # in order, where it overlaps
+    return view.copy()
+
+
+def _in_common_memory(
+    dtype: DType, sizes: Shape, strides: Shape, offset: int, size: Shape, stride: Shape, start: int | None
+) -> tuple[Array, Array, Array]:
+    """Zeros, as much memory as an array and a view of its memory need, and the two in it."""
+    begin = offset if start is None else start
+    base = min(offset, begin)
+    length = max(offset + extent(sizes, strides), begin + extent(size, stride)) - base
+    memory = np.zeros(max(length, 1), dtype)
+    own = as_strided(memory, sizes, strides, offset - base)
+    return memory, own, as_strided(memory, size, stride, begin - base)
+
+
+def _memory_positions(memory: Array, view: Array) -> Array:
+    """The index in memory of every element of a view of it."""
+    places = np.full((1,) * view.ndim, storage_offset(view), np.int64)
+    for d, (n, s) in enumerate(zip(view.shape, element_strides(view), strict=True)):
+        places = places + (np.arange(n) * s).reshape((-1,) + (1,) * (view.ndim - d - 1))
+    return places
+
+
+# ------------------------------------------------------------------------ writes into views
+
+
+def select_scatter(self: Array, src: Array, dim: int, index: int) -> Array:
+    """A copy of ``self`` with ``src`` at ``index`` along ``dim``."""
+    result = to_copy(self)
+    _write(select_int(result, dim, index), src)
+    return result
+
+
+def slice_scatter(self: Array, src: Array, dim: int, start: int | None, end: int | None, step: int) -> Array:
+    """A copy of ``self`` with ``src`` at ``start:end:step`` along ``dim``."""
+    result = to_copy(self)
+    _write(slice_tensor(result, dim, start, end, step), src)
+    return result
+
+
+def diagonal_scatter(self: Array, src: Array, offset: int, dim1: int, dim2: int) -> Array:
+    """A copy of ``self`` with ``src`` as a diagonal."""
+    result = to_copy(self)
+    _write(diagonal(result, offset, dim1, dim2), src)
+    return result
+
+
+def as_strided_scatter(self: Array, src: Array, size: Shape, stride: Shape, offset: int | None) -> Array:
+    """A copy of ``self``, strides and all, with ``src`` in the elements that ``as_strided`` shows."""
+    as_strided(self, size, stride, offset)  # an error where that leaves the memory
+    start, strides = storage_offset(self), element_strides(self)
+    begin = start if offset is None else offset
+    memory = np.zeros(max(start + extent(self.shape, strides), begin + extent(size, stride)), self.dtype)
+    result = as_strided(memory, self.shape, strides, start)
+    result[...] = self
+    _write(as_strided(memory, size, stride, begin), src)
+    return result
+
+
+def _write(view: Array, src: Array) -> None:
+    if view.shape != src.shape:
+        raise RuntimeError(
+            "expected src to have a size equal to the slice of self. "
+            f"src size = {list(src.shape)}, slice size = {list(view.shape)}"
+        )
+    view[...] = src

@@ -1,0 +1,333 @@
+"""The nn kernels, arrays in and arrays out, against PyTorch's functions and their gradients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from nn_oracle import check, check_gradients, leaf, rand
+
+from tengen.kernels.nn import (
+    activation,
+    batch_norm,
+    dropout,
+    embedding,
+    loss,
+    normalization,
+    padding,
+    softmax,
+)
+
+torch = pytest.importorskip("torch")
+F = torch.nn.functional
+pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore::RuntimeWarning")]
+
+
+ACTIVATIONS = [
+    ("gelu", ("none",), lambda x: F.gelu(x)),
+    ("gelu", ("tanh",), lambda x: F.gelu(x, approximate="tanh")),
+    ("leaky_relu", (0.1,), lambda x: F.leaky_relu(x, 0.1)),
+    ("leaky_relu", (2.0,), lambda x: F.leaky_relu(x, 2.0)),
+    ("leaky_relu", (-1.0,), lambda x: F.leaky_relu(x, -1.0)),
+    ("hardtanh", (-0.5, 1.0), lambda x: F.hardtanh(x, -0.5, 1.0)),
+    ("softplus", (2.0, 1.0), lambda x: F.softplus(x, 2.0, 1.0)),
+    ("elu", (1.5, 2.0, 0.5), lambda x: torch._C._nn.elu(x, 1.5, 2.0, 0.5)),
+    ("silu", (), F.silu),
+    ("mish", (), F.mish),
+    ("log_sigmoid", (), F.logsigmoid),
+    ("glu", (1,), lambda x: F.glu(x, 1)),
+    ("glu", (-3,), lambda x: F.glu(x, 0)),
+]
+EXTREMES = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-30, 100.0, -100.0, 1e4, -1e4])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("name", "args", "function"), ACTIVATIONS)
+def test_activation(name: str, args: Any, function: Any, dtype: Any) -> None:
+    forward, backward = getattr(activation, f"{name}_forward"), getattr(activation, f"{name}_backward")
+    samples = [rand(4, 6, 3, dtype=dtype), rand(2, 6, 1, dtype=dtype)]
+    if name != "glu":
+        # torch's vectorised gelu, silu and mish give NaN at infinity
+        extremes = EXTREMES[~np.isinf(EXTREMES)] if name in ("gelu", "silu", "mish") else EXTREMES
+        if name in ("elu", "hardtanh"):  # their gradients at NaN depend on where in the array it stands
+            extremes = EXTREMES[~np.isnan(EXTREMES)]
+        samples += [rand(dtype=dtype), rand(0, 3, dtype=dtype), extremes.astype(dtype)]
+    for x in samples:
+        t = leaf(x)
+        out = function(t)
+        with np.errstate(all="ignore"):
+            check(forward(x, *args), out)
+            grad = rand(*out.shape, dtype=dtype)
+            check_gradients([backward(grad, x, *args)], out, [t], grad)
+
+
+LOSSES = [
+    ("mse_loss", (), lambda x, y, r: torch._C._nn.mse_loss(x, y, r)),
+    ("smooth_l1_loss", (0.7,), lambda x, y, r: torch._C._nn.smooth_l1_loss(x, y, r, 0.7)),
+    ("smooth_l1_loss", (0.0,), lambda x, y, r: torch._C._nn.smooth_l1_loss(x, y, r, 0.0)),
+    ("huber_loss", (0.7,), lambda x, y, r: torch._C._nn.huber_loss(x, y, r, 0.7)),
+]
+
+
+@pytest.mark.parametrize("reduction", [0, 1, 2])
+@pytest.mark.parametrize(("name", "args", "function"), LOSSES)
+def test_difference_loss(name: str, args: Any, function: Any, reduction: int) -> None:
+    forward, backward = getattr(loss, f"{name}_forward"), getattr(loss, f"{name}_backward")
+    for x, y in (
+        (rand(3, 4), rand(3, 4) * 0.3),
+        (rand(), rand() * 2),
+        (rand(0, 2), rand(0, 2)),
+        (rand(3, 4, dtype=np.float32), rand(3, 4, dtype=np.float32) / 2),
+    ):
+        s, t = leaf(x), leaf(y)
+        out = function(s, t, reduction)
+        check(forward(x, y, reduction, *args), out)
+        grad = rand(*out.shape, dtype=x.dtype)
+        check_gradients(backward(grad, x, y, reduction, *args, [True, True]), out, [s, t], grad)
+        assert backward(grad, x, y, reduction, *args, [False, False]) == (None, None)
+    x, y = rand(3, 4), rand(4)
+    check(forward(x, y, reduction, *args), function(torch.tensor(x), torch.tensor(y), reduction))
+
+
+def test_loss_errors() -> None:
+    x = rand(3)
+    with pytest.raises(RuntimeError, match="negative values for beta"):
+        loss.smooth_l1_loss_forward(x, x, 1, -1.0)
+    with pytest.raises(RuntimeError, match="non-positive values for delta"):
+        loss.huber_loss_forward(x, x, 1, 0.0)
+    with pytest.raises(RuntimeError, match="between 0 and 1"):
+        loss.binary_cross_entropy_forward(np.array([1.5]), np.array([1.0]), None, 1)
+    with pytest.raises(RuntimeError, match="different to the input size"):
+        loss.binary_cross_entropy_forward(np.array([0.5]), np.array([1.0, 0.0]), None, 1)
+
+
+@pytest.mark.parametrize("reduction", [0, 1, 2])
+def test_binary_cross_entropy(reduction: int) -> None:
+    x, y, w = rand(3, 4, low=0.05, high=0.95), rand(3, 4, low=0, high=1), rand(4, low=0, high=2)
+    for weight in (None, w):
+        s, t = leaf(x), leaf(y)
+        out = torch._C._nn.binary_cross_entropy(s, t, None if weight is None else torch.tensor(w), reduction)
+        check(loss.binary_cross_entropy_forward(x, y, weight, reduction), out)
+        grad = rand(*out.shape)
+        check_gradients(
+            loss.binary_cross_entropy_backward(grad, x, y, weight, reduction, [True, True]), out, [s, t], grad
+        )
+
+
+def test_binary_cross_entropy_at_the_ends() -> None:
+    x, y = np.array([0.0, 0.0, 1.0, 1.0]), np.array([0.0, 1.0, 0.0, 1.0])
+    t = leaf(x)
+    out = torch._C._nn.binary_cross_entropy(t, torch.tensor(y), None, 0)
+    check(loss.binary_cross_entropy_forward(x, y, None, 0), out)
+    ours = loss.binary_cross_entropy_backward(np.ones(4), x, y, None, 0, [True, False])[0]
+    theirs = torch.autograd.grad(out, t, torch.ones(4, dtype=torch.float64))[0]
+    np.testing.assert_allclose(ours, theirs.numpy(), rtol=1e-7)  # torch's floor is a float32 constant
+
+
+def test_binary_cross_entropy_with_logits() -> None:
+    x, y, w, p = rand(3, 4) * 20, rand(3, 4, low=0, high=1), rand(4, low=0, high=2), rand(3, 1, low=0, high=3)
+    for weight in (None, w):
+        for pos_weight in (None, p):
+            for reduction in (0, 1, 2):
+                args = [None if a is None else torch.tensor(a) for a in (weight, pos_weight)]
+                theirs = torch.binary_cross_entropy_with_logits(
+                    torch.tensor(x), torch.tensor(y), *args, reduction
+                )
+                check(loss.binary_cross_entropy_with_logits(x, y, weight, pos_weight, reduction), theirs)
+
+
+@pytest.mark.parametrize("reduction", [0, 1, 2])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_nll_loss(reduction: int, weighted: bool) -> None:
+    weight = rand(4, low=0, high=2) if weighted else None
+    w = None if weight is None else torch.tensor(weight)
+    for x, target in (
+        (rand(5, 4), np.array([0, 3, 1, -1, 2])),
+        (rand(4), np.array(2)),
+        (rand(4), np.array([2])),
+        (rand(2, 4), np.array([-1, -1])),
+        (rand(0, 4), np.zeros(0, np.int64)),
+    ):
+        s = leaf(x)
+        out, total = torch.ops.aten.nll_loss_forward(s, torch.tensor(target), w, reduction, -1)
+        ours, our_total = loss.nll_loss_forward(x, target, weight, reduction, -1)
+        check(ours, out)
+        check(our_total, total)
+        if x.ndim == target.ndim:  # torch's backward refuses what its forward took
+            continue
+        grad = rand(*out.shape)
+        check_gradients(
+            [loss.nll_loss_backward(grad, x, target, weight, reduction, -1, our_total)], out, [s], grad
+        )
+
+
+@pytest.mark.parametrize("reduction", [0, 1, 2])
+def test_nll_loss2d(reduction: int) -> None:
+    x, target = rand(2, 4, 3, 2), np.random.default_rng(0).integers(0, 4, (2, 3, 2))
+    weight = rand(4, low=0, high=2)
+    s = leaf(x)
+    out = torch._C._nn.nll_loss2d(s, torch.tensor(target), torch.tensor(weight), reduction, 2)
+    ours, total = loss.nll_loss2d_forward(x, target, weight, reduction, 2)
+    check(ours, out)
+    grad = rand(*out.shape)
+    check_gradients([loss.nll_loss2d_backward(grad, x, target, weight, reduction, 2, total)], out, [s], grad)
+
+
+def test_nll_errors() -> None:
+    x = rand(3, 4)
+    for target, error in (
+        (np.array([0, 4, 0]), IndexError),
+        (np.array([0, -2, 0]), IndexError),
+        (np.array([0.0, 1, 0]), RuntimeError),
+        (np.array([0, 1]), RuntimeError),
+        (np.array([[0, 1, 1]]), RuntimeError),
+    ):
+        with pytest.raises(error):
+            loss.nll_loss_forward(x, target, None, 1, -100)
+    with pytest.raises(RuntimeError, match="all 4 classes"):
+        loss.nll_loss_forward(x, np.array([0, 1, 1]), rand(3), 1, -100)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_softmax(dtype: Any) -> None:
+    for x, dim in ((rand(3, 4, dtype=dtype), 1), (rand(3, 4, 2, dtype=dtype), -2), (rand(dtype=dtype), 0)):
+        for ours, gradient, theirs in (
+            (softmax.softmax, softmax.softmax_backward_data, torch.softmax),
+            (softmax.log_softmax, softmax.log_softmax_backward_data, torch.log_softmax),
+        ):
+            t = leaf(x * 50)
+            out = theirs(t, dim)
+            result = ours(x * 50, dim, False)
+            check(result, out)
+            grad = rand(*x.shape, dtype=dtype)
+            check_gradients([gradient(grad, np.asarray(result), dim, np.dtype(dtype))], out, [t], grad)
+    assert softmax.softmax(rand(0, 3), 0, False).shape == (0, 3)
+    with pytest.raises(IndexError):
+        softmax.softmax(rand(3), 1, False)
+
+
+def test_layer_norm() -> None:
+    for x, shape in ((rand(3, 4), (4,)), (rand(2, 3, 4), (3, 4)), (rand(0, 4), (4,))):
+        w, b = rand(*shape), rand(*shape) / 2
+        for weight, bias in ((w, b), (None, b), (w, None), (None, None)):
+            s = leaf(x)
+            t, u = (None if a is None else leaf(a) for a in (weight, bias))
+            out, mean, rstd = torch.native_layer_norm(s, shape, t, u, 1e-5)
+            ours, our_mean, our_rstd = normalization.native_layer_norm(x, shape, weight, bias, 1e-5)
+            check(ours, out)
+            check(our_mean, mean)
+            check(our_rstd, rstd)
+            grad = rand(*x.shape)
+            wanted = [(s, 0), *[(p, i + 1) for i, p in enumerate((t, u)) if p is not None]]
+            got = normalization.native_layer_norm_backward(
+                grad, x, shape, our_mean, our_rstd, weight, bias, [True] * 3
+            )
+            check_gradients([got[i] for _, i in wanted], out, [p for p, _ in wanted], grad)
+    with pytest.raises(RuntimeError, match="expected input with shape"):
+        normalization.native_layer_norm(rand(3, 4), (3,), None, None, 1e-5)
+
+
+def test_group_norm() -> None:
+    for x, groups in ((rand(2, 6, 3, 2), 3), (rand(3, 4), 2), (rand(2, 4, 5), 1)):
+        w, b = rand(x.shape[1]), rand(x.shape[1]) / 2
+        places = int(np.prod(x.shape[2:]))
+        s, t, u = leaf(x), leaf(w), leaf(b)
+        sizes = (*x.shape[:2], places, groups)
+        out, mean, rstd = torch.native_group_norm(s, t, u, *sizes, 1e-5)
+        ours, our_mean, our_rstd = normalization.native_group_norm(x, w, b, *sizes, 1e-5)
+        check(ours, out)
+        check(our_mean, mean)
+        check(our_rstd, rstd)
+        grad = rand(*x.shape)
+        got = normalization.native_group_norm_backward(grad, x, our_mean, our_rstd, w, *sizes, [True] * 3)
+        check_gradients(got, out, [s, t, u], grad)
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_batch_norm(training: bool) -> None:
+    for x in (rand(4, 3), rand(2, 3, 4, 2), rand(2, 3, 5)):
+        w, b, running_mean, running_var = rand(3), rand(3) / 2, rand(3) / 3, rand(3, low=0.5)
+        s, t, u = leaf(x), leaf(w), leaf(b)
+        theirs_mean, theirs_var = torch.tensor(running_mean), torch.tensor(running_var)
+        out = F.batch_norm(s, theirs_mean, theirs_var, t, u, training, 0.2, 1e-3)
+        got = batch_norm.batch_norm_with_stats(x, w, b, running_mean, running_var, training, 1e-3)
+        check(got[0], out)
+        if training:
+            check(running_mean * 0.8 + got[1] * 0.2, theirs_mean)
+            check(running_var * 0.8 + got[3] * 0.2, theirs_var)
+        grad = rand(*x.shape)
+        gradients = batch_norm.native_batch_norm_backward(
+            grad, x, w, running_mean, running_var, got[1], got[2], training, 1e-3, [True] * 3
+        )
+        check_gradients(gradients, out, [s, t, u], grad)
+    with pytest.raises(RuntimeError, match="running_mean should contain 3 elements not 2"):
+        batch_norm.batch_norm_with_stats(rand(4, 3), None, None, rand(2), None, True, 1e-5)
+
+
+PADS = [
+    ((3, 4), (1, 2)),
+    ((2, 3, 4), (1, 2)),
+    ((2, 3, 4), (1, 2, 0, 1)),
+    ((2, 3, 4, 5), (3, 1, 2, 2)),
+    ((2, 3, 4, 5), (-1, 2, 1, -2)),
+    ((1, 2, 3, 4, 5), (1, 2, 0, 1, 2, 2)),
+]
+
+
+@pytest.mark.parametrize(("shape", "pad"), PADS)
+def test_pad(shape: Any, pad: Any) -> None:
+    x = rand(*shape)
+    check(padding.constant_pad_nd(x, pad, 1.5), F.pad(torch.tensor(x), pad, value=1.5))
+    dims = len(pad) // 2
+    for name in ("reflection", "replication"):
+        t = leaf(x)
+        out = getattr(torch._C._nn, f"{name}_pad{dims}d")(t, pad)
+        check(getattr(padding, f"{name}_pad_forward")(x, pad), out)
+        if min(pad) >= 0:  # torch crops its gradients wrongly for some negative pads
+            grad = rand(*out.shape)
+            check_gradients([getattr(padding, f"{name}_pad_backward")(grad, x, pad)], out, [t], grad)
+
+
+def test_pad_errors() -> None:
+    for x, pad in ((rand(3), (1, 1, 1)), (rand(3), (1, 1, 1, 1)), (rand(3), (-2, -2))):
+        with pytest.raises(RuntimeError):
+            padding.constant_pad_nd(x, pad, 0)
+        with pytest.raises(RuntimeError):
+            torch.constant_pad_nd(torch.tensor(x), pad)
+    with pytest.raises(RuntimeError, match="less than the corresponding input dimension"):
+        padding.reflection_pad_forward(rand(2, 3), (3, 0))
+
+
+@pytest.mark.parametrize("scale", [False, True])
+@pytest.mark.parametrize("padding_idx", [-1, 2])
+def test_embedding(scale: bool, padding_idx: int) -> None:
+    weight, indices = rand(6, 3), np.array([[1, 2, 2], [5, 1, 1]])
+    t = leaf(weight)
+    out = torch.embedding(t, torch.tensor(indices), padding_idx, scale)
+    check(embedding.embedding(weight, indices, padding_idx, scale, False), out)
+    grad = rand(*out.shape)
+    got = embedding.embedding_dense_backward(grad, indices, 6, padding_idx, scale)
+    check_gradients([got], out, [t], grad)
+
+
+def test_embedding_errors() -> None:
+    with pytest.raises(IndexError):
+        embedding.embedding(rand(3, 2), np.array([3]), -1, False, False)
+    with pytest.raises(IndexError):
+        embedding.embedding(rand(3, 2), np.array([-1]), -1, False, False)
+    with pytest.raises(RuntimeError):
+        embedding.embedding(rand(3, 2), np.array([1.0]), -1, False, False)
+    assert embedding.embedding_dense_backward(rand(0, 2), np.zeros(0, np.int64), 3, -1, False).shape == (3, 2)
+
+
+def test_dropout() -> None:
+    x = np.ones((200, 200), np.float32)
+    out, kept = dropout.native_dropout(x, 0.25, True)
+    assert out.dtype == np.float32 and abs(kept.mean() - 0.75) < 0.02
+    np.testing.assert_allclose(out, kept / np.float32(0.75), rtol=1e-6)
+    np.testing.assert_allclose(dropout.native_dropout_backward(x, kept, 1 / 0.75), out, rtol=1e-6)
+    assert (dropout.native_dropout(x, 0.5, False)[0] == x).all()
+    assert not dropout.native_dropout(x, 1.0, True)[0].any()
+    with pytest.raises(RuntimeError):
+        dropout.native_dropout(x, 1.5, True)
