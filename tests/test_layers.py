@@ -139,7 +139,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "distributed",
         "multiprocessing",
     ),
-    ("native", "settings"),
+    ("kernels", "machine_code", "settings"),
     ("autograd",),
     ("dispatch",),
     ("tensors", "random", "serialization", "storage", "types", "__config__"),
@@ -355,7 +355,7 @@ def test_no_module_uses_the_private_names_of_another() -> None:
 def test_private_names_are_found() -> None:
     """Imported ones, and those that stand behind the name of a module; not attributes of anything else."""
     text = "from ..views import _pieces\nfrom ..nn import pooling as host\nhost._places\nother._mask"
-    path = PROJECT / "runtime" / "native" / "array_api" / "windows.py"
+    path = PROJECT / "runtime" / "kernels" / "array_api" / "windows.py"
     assert list(private_names(path, list(ast.walk(ast.parse(text))))) == [(1, "_pieces"), (3, "_places")]
 
 
@@ -388,14 +388,14 @@ LOWERING = "runtime/machine_code/lowering.py imports tengen.ir.lower."
 
 
 def test_kernels_see_arrays_only() -> None:
-    allowed = ("tengen.kernels", "tengen.fast_paths", *NOT_OF_TENSORS)
+    allowed = ("tengen.kernels", "tengen.machine_code", "tengen.fast_paths", *NOT_OF_TENSORS)
     found = offenders("runtime/kernels", allowed, ("tengen",))
     assert not [f for f in found if not f.startswith(LOWERING)]
 
 
 def test_autograd_names_no_operator() -> None:
     """But forward/, which computes with tangents by operators; strides are numbers, and so is new memory."""
-    core = ("autograd", "core", "func", "native.layout", "native.uninitialized")
+    core = ("autograd", "core", "func", "kernels.layout", "kernels.uninitialized")
     core += ("dispatch.operator", "dispatch.legacy_type_dispatch", "fast_paths")
     found = offenders("runtime/autograd", tuple(f"tengen.{name}" for name in core), ("tengen",))
     assert not [f for f in found if not f.startswith("runtime/autograd/forward/")]
@@ -471,9 +471,13 @@ def strings(path: Path) -> Iterator[tuple[ast.Constant, str]]:
         waiting += [(child, names) for child in ast.iter_child_nodes(node)]
 
 
+#: The packages of runtime/ that belong to single operators and backends.
+KERNELS = ("composite", "formulas", "kernels", "machine_code")
+
+
 def core() -> list[Path]:
     """The generator, and the runtime without what belongs to single operators and backends."""
-    of_operators = [PROJECT / "runtime" / name for name in ("composite", "formulas", "native")]
+    of_operators = [PROJECT / "runtime" / name for name in KERNELS]
     found = [path for folder in ("codegen", "ir", "runtime") for path in modules(folder)]
     return [path for path in found if not any(path.is_relative_to(folder) for folder in of_operators)]
 

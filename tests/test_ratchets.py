@@ -72,12 +72,12 @@ def functions_that_fork() -> int:
             if isinstance(test, ast.If | ast.IfExp)
             for part in ast.walk(test.test)
         )
-        for function in functions("native")
+        for function in functions("kernels")
     )
 
 
 def fast_paths_by_hand() -> int:
-    """FastPaths for the machine in C that are written by hand."""
+    """Fast paths of the C machine that are written by hand."""
     for path in modules("runtime/kernels") + modules("runtime/composite") + modules("runtime/tensors"):
         if "@fast_path(" in path.read_text(encoding="utf-8"):
             importlib.import_module(f"tengen.{module_name(path)}")
@@ -120,7 +120,7 @@ def is_abstract(function: ast.FunctionDef) -> bool:
 
 
 def kernels_that_raise_in_silence() -> int:
-    return raises_in_silence("native")
+    return raises_in_silence("kernels")
 
 
 def composites_that_raise_in_silence() -> int:

@@ -69,10 +69,10 @@ def page() -> str:
 
 def example() -> str:
     """A fast path that the generator wrote."""
-    from tengen.fast_paths import programs
+    from tengen.fast_paths import texts
 
     module, name = _EXAMPLE
-    (found,) = [text for text, names in programs("tengen.generated")[module].items() if name in names.split()]
+    (found,) = [text for text, names in texts("tengen.generated")[module].items() if name in names.split()]
     return found.replace("@", name)
 
 

@@ -325,7 +325,7 @@ def test_a_library_in_which_many_are(scratch: Scratch) -> None:
     names = [*OTHERS[::16], "lambda", "max", "dtype", "s"]
     made = project(names, "torch.ops.named", "torch.ops.named.{f}_")
     package = scratch.root / "named"
-    arranged(made, scratch.root, package / "declarations", package / "native")
+    arranged(made, scratch.root, package / "declarations", package / "kernels")
     (package / "__init__.py").write_text("from tengen.library import load\n\nload(__name__)\n")
     (scratch.root / "pyproject.toml").write_text('[tool.tengen]\nlibrary = "named"\n')
     done = scratch.python("-m", "tengen.codegen.cli", "gen", "--library", ".")

@@ -84,13 +84,13 @@ def test_ours_need_no_notes() -> None:
 
 def test_each_has_a_place_and_a_reason(tmp_path: Path) -> None:
     library = tmp_path / "noted"
-    for folder in ("declarations", "native"):
+    for folder in ("declarations", "kernels"):
         (library / "noted" / folder).mkdir(parents=True)
     (library / "pyproject.toml").write_text('[tool.tengen]\nlibrary = "noted"\n')
     (library / "noted/__init__.py").write_text("")
     (library / "noted/declarations/native_functions.yaml").write_text(ENTRIES)
     (library / "noted/declarations/derivatives.yaml").write_text(DERIVATIVES)
-    (library / "noted/native/k.py").write_text("def twice_here(self):\n    return self * 2\n")
+    (library / "noted/kernels/k.py").write_text("def twice_here(self):\n    return self * 2\n")
     found: list[str] = []
     gen.generate(None, library_at(library), note=found.append)
     assert len(found) == len(WANTED)

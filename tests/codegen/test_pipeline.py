@@ -132,7 +132,7 @@ def test_nn_without_buffers(folder: Path) -> None:
 
 
 def test_nn_with_buffers_and_several_gradients(folder: Path) -> None:
-    (folder / "runtime" / "native" / "more.py").write_text(
+    (folder / "runtime" / "kernels" / "more.py").write_text(
         "def pool_forward(self, weight, size): ...\n"
         "def pool_backward(grad_output, self, weight, size, indices, output_mask): ...\n"
     )

@@ -37,7 +37,7 @@ def derived(declared: Declarations) -> Derived:
 @pytest.fixture(scope="module")
 def specialiser(declared: Declarations, derived: Derived) -> Specialiser:
     backend = next(b for b in declared.backends if b.name == "CPU")
-    return Specialiser(derived, backend, index(runtime_dir(), "native", None), {}, declared.primitives, True)
+    return Specialiser(derived, backend, index(runtime_dir(), "kernels", None), {}, declared.primitives, True)
 
 
 def operator_of(declared: Declarations, name: str) -> Operator:

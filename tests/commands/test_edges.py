@@ -198,7 +198,7 @@ def test_generated_code_that_is_not_utf8_is_made_anew(scratch: Scratch, tengen: 
 
 def test_a_module_that_is_no_python(tmp_path: Path) -> None:
     whole = copy_project(tmp_path / "whole")
-    path = whole.root / "runtime" / "native" / "scans.py"
+    path = whole.root / "runtime" / "kernels" / "scans.py"
     line = path.read_text().count("\n") + 1
     path.write_text(f"{path.read_text()}def (\n")
     done = whole.python("-m", "tengen.codegen.cli", "verify", "cumsum")

@@ -155,7 +155,7 @@ def test_every_change_is_seen(scratch: Scratch, tengen: Command, what: str) -> N
             path = root / "templates" / "jvps.py.jinja"
             path.write_text(path.read_text().replace("Forward mode", "Forward-mode"))
         case "runtime":
-            path = root / "runtime" / "native" / "pointwise.py"
+            path = root / "runtime" / "kernels" / "pointwise.py"
             path.write_text(path.read_text().replace("def sign(", "def sign_of("))
         case "orphan":
             (root / "generated" / "more.py").write_text("x = 1\n")

@@ -55,7 +55,7 @@ def functions() -> list[str]:
 def written() -> dict[str, list[tuple[str, str]]]:
     """The functions that declarations may name: by name, the package and "file:line" of each."""
     found: dict[str, list[tuple[str, str]]] = {}
-    places = [(p, runtime_dir() / p, "*.py") for p in ("native", "composite", "formulas")]
+    places = [(p, runtime_dir() / p, "*.py") for p in ("kernels", "composite", "formulas")]
     places += [
         ("onnx", runtime_dir() / "onnx", "symbolics*.py"),
         ("tests", PROJECT / "tests" / "references", "*.py"),
@@ -101,8 +101,8 @@ def entries() -> dict[str, list[tuple[str, str]]]:
 
 #: Where a key's functions are.
 PACKAGES = {
-    "dispatch": {"native", "composite"},
-    "backward_dispatch": {"native"},
+    "dispatch": {"kernels", "composite"},
+    "backward_dispatch": {"kernels"},
     "symbolic": {"onnx"},
     "batching": {"formulas"},
     "backward_batching": {"formulas"},
@@ -174,7 +174,7 @@ def test_modules_are_listed() -> None:
 
 
 def test_tables_of_tests_are_listed() -> None:
-    assert "tests/mutants/native.yaml:" in report("index_put")
+    assert "tests/mutants/kernels.yaml:" in report("index_put")
 
 
 def test_places_are_right() -> None:

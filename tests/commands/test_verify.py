@@ -247,7 +247,7 @@ BACKWARD_KERNELS = [
 
 def double(scratch: Scratch, file: str, kernel: str) -> str:
     """Make a kernel compute twice what it did; returns the place of its definition."""
-    path = scratch.root / "runtime" / "native" / file
+    path = scratch.root / "runtime" / "kernels" / file
     lines = path.read_text(encoding="utf-8").split("\n")
     first = next(i for i, line in enumerate(lines) if re.match(rf"(def )?{kernel}\b", line))
     right = f"_right_{kernel}"
@@ -363,7 +363,7 @@ def verified(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, subprocess.
     for path, old, new in (
         (folder / "primitives.yaml", '["cos(x)"]', '["-cos(x)"]'),
         (folder / "primitives.yaml", "onnx.Cosh(", "onnx.Coshh("),
-        (scratch.root / "runtime" / "native" / "scans.py", head, "    import os; os._exit(7)\n"),
+        (scratch.root / "runtime" / "kernels" / "scans.py", head, "    import os; os._exit(7)\n"),
     ):
         text = path.read_text(encoding="utf-8")
         assert text.count(old) == 1, old
@@ -416,7 +416,7 @@ def test_only_what_an_edit_touches(repository: Scratch, tengen: Command) -> None
     clean = tengen("verify")
     assert clean.returncode == 0 and "nothing that is declared differs from HEAD" in clean.stdout
 
-    kernels = repository.root / "runtime" / "native" / "shape.py"
+    kernels = repository.root / "runtime" / "kernels" / "shape.py"
     text = kernels.read_text(encoding="utf-8")
     right = "slice(None, None, -1) if d in axes else slice(None)"
     assert text.count(right) == 1

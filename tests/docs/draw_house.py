@@ -117,12 +117,12 @@ def sentence(folder: str, name: str) -> str:
 WHAT_IS_THERE = {
     "core": (
         "scalar types, devices, sizes, storages, promotion, errors; what intercepts calls; the slots of a "
-        "tensor; the machine in C that runs programs of generated functions"
+        "tensor; the C machine, which runs the fast paths of generated functions"
     ),
-    "native": (
+    "kernels": (
         "kernels, by subject: arrays in, arrays out. A package of it for each other kind of arrays: `meta/`"
         " (without data), `sparse/`, `compressed/`, `nested/`, `array_api/` (other libraries'); "
-        "`machine_code/` makes ufuncs of declared kernels, by llvmlite or of libraries that were built in "
+        "`machine_code` makes ufuncs of declared kernels, by llvmlite or of libraries that were built in "
         "advance ([performance.md](performance.md#native-kernels)); what a program asks of all operators at"
         " once"
     ),

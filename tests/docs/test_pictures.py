@@ -29,7 +29,7 @@ def test_the_house_has_every_stage_and_floor() -> None:
     generator = draw_house.generator()
     assert shown == [p.name for p in (*generator["ir"], *generator["codegen"], *runtime)]
     parts = {p.name: p for p in runtime}
-    assert "core" in parts["native"].uses
+    assert "core" in parts["kernels"].uses
     assert parts["core"].uses == ()
     stages = {p.name: p for parts in generator.values() for p in parts}
     assert stages["parse"].uses == ("model",)

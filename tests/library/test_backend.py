@@ -128,7 +128,7 @@ def test_a_member_may_have_kernels_of_its_own(workshops: Callable[[str], Worksho
     made = workshops("own_kernels")
     folder = made.root / "strictlib"
     shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("generated", "__pycache__", ".cache"))
-    kernels = folder / "strictlib" / "native" / "strict"
+    kernels = folder / "strictlib" / "kernels" / "strict"
     kernels.mkdir(parents=True)
     for path in (kernels.parent / "__init__.py", kernels / "__init__.py"):
         path.touch()
@@ -140,7 +140,7 @@ def test_a_member_may_have_kernels_of_its_own(workshops: Callable[[str], Worksho
     assert (folder / "strictlib" / "generated" / "strict_types.py").is_file()
     made.python("""
 import tengen, strictlib
-from strictlib.native.strict.own import calls
+from strictlib.kernels.strict.own import calls
 x = tengen.tensor([1.0, 3.0, 2.0], device="strict", requires_grad=True)
 x.sin().sum().backward()
 assert tengen.allclose(x.grad.cpu(), x.detach().cpu().cos())

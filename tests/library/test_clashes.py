@@ -161,7 +161,7 @@ assert tengen.ops.steps.step.__module__ == "one.generated.functions"
 
 def test_two_add_the_same_kernel(workshop: Workshop) -> None:
     for name in ("first", "second"):
-        workshop.library(name, declarations__kernels__yaml=KERNEL, native__kernels__py=MODULE)
+        workshop.library(name, declarations__kernels__yaml=KERNEL, kernels__kernels__py=MODULE)
         workshop.tengen("gen", folder=name)
     said = workshop.raises("import first\nimport second")
     assert (
@@ -172,7 +172,7 @@ def test_two_add_the_same_kernel(workshop: Workshop) -> None:
 
 
 def test_a_kernel_for_an_operator_of_tengen(workshop: Workshop) -> None:
-    workshop.library("first", declarations__kernels__yaml=KERNEL, native__kernels__py=MODULE)
+    workshop.library("first", declarations__kernels__yaml=KERNEL, kernels__kernels__py=MODULE)
     workshop.tengen("gen", folder="first")
     call = "tengen.bincount(tengen.empty(3, dtype=tengen.int64, device='meta'))"
     assert "NotImplementedError" in workshop.raises(f"import tengen\n{call}")
@@ -212,7 +212,7 @@ def test_kernels_of_one_name(workshop: Workshop) -> None:
     """A library's kernel may be called as one of tengen's: each means its own."""
     declared = "- func: step(Tensor self) -> Tensor\n  dispatch:\n    CPU: sum\n  samples: ['[3]']\n"
     kernel = "def sum(self):\n    return self + 41\n"
-    workshop.library("first", declarations__native_functions__yaml=declared, native__kernels__py=kernel)
+    workshop.library("first", declarations__native_functions__yaml=declared, kernels__kernels__py=kernel)
     workshop.tengen("gen", folder="first")
     program = (
         "import tengen, first\nx = tengen.ones(2)\nprint(tengen.ops.first.step(x)[0].item(), x.sum().item())"

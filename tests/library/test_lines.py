@@ -51,5 +51,5 @@ def test_the_line_is_the_programs(name: str, initial: Workshop) -> None:
     assert f"program.py:{number}" in said, said
     told = [line for line in said.split("\n") if "Traceback (most recent" in line]
     code = said.partition("Traceback (most recent")[0] if told else said
-    for folder in ("generated", "native", "composite", "formulas"):
+    for folder in ("generated", "kernels", "composite", "formulas"):
         assert f"mylib/{folder}/" not in code, said

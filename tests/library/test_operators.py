@@ -148,7 +148,7 @@ def test_onnx_follows_from_kernels(workshop: Workshop) -> None:
   dispatch: {CPU: power(self)}
   dtypes: floating
 """,
-        native__mine__py="def power(self):\n    return self * self * self\n",
+        kernels__mine__py="def power(self):\n    return self * self * self\n",
         onnx__symbolics__py="def power(self):\n    return self * self * self\n",
     )
     workshop.tengen("gen", folder="other")

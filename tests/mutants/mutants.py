@@ -29,7 +29,7 @@ HERE = Path(__file__).resolve().parent
 #: For each place how many mutants its file has at least.
 PLACES = {
     "declarations": 40,
-    "native": 40,
+    "kernels": 40,
     "autograd": 35,
     "formulas": 25,
     "func": 15,

@@ -50,7 +50,8 @@ def walk(module):
 
 walk(tengen)
 #: Parts of what is public: whoever needs the library imports the whole.
-inner = ("tengen.kernels.", "tengen.array_libraries.", "tengen.onnx.", "tengen.generated.")
+inner = ("kernels", "machine_code", "array_libraries", "onnx", "generated")
+inner = tuple([f"tengen.{name}." for name in inner])
 for module in pkgutil.walk_packages(tengen.__path__, "tengen.", onerror=lambda name: None):
     if "._" not in module.name and not module.name.startswith(inner):
         try:
