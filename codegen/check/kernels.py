@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from ...ir.expressions import Attribute, Call, Elements, Name
+from ...ir.bodies import KEEPDIM, NATIVE_KERNEL, Body
+from ...ir.expressions import Attribute, Call, Constant, Elements, Name
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.names import COMPOSITES
 from ..model.operators import Formula, Kernel
@@ -185,6 +186,27 @@ class KernelChecker:
                 calls[name] = found[0].qualified
                 self.unique(found, formula.source, key)
         return Kernel(formula, None, calls)
+
+    def bodies(self, schema: Schema, source: Located, body: Body) -> dict[str, Kernel]:
+        """The kernels that run a body, of each backend that has one for that."""
+        keepdim = any(a.name == KEEPDIM for a in schema.arguments)
+        given = (
+            Name(NATIVE_KERNEL),
+            body.form(),
+            Elements("tuple", tuple(map(Constant, body.kept))),
+            Name(body.dim),
+            Name(KEEPDIM) if keepdim else Constant(False),
+            Elements("tuple", tuple(map(Name, body.rows))),
+            *map(Name, body.numbers),
+        )
+        found = {}
+        for backend in self.sources.tables.backends.values():
+            name = "" if backend.group else str(backend.capabilities.get("bodies", ""))
+            functions = self.sources.functions.find(name, self.modules[backend.name]) if name else ()
+            if functions:
+                tree = Call(Name(name), given)
+                found[backend.name] = Kernel(Formula(source, tree), None, {name: functions[0].qualified})
+        return found
 
     def native(self, schema: Schema, value: Located) -> Formula | None:
         """The expression of a native kernel; None when it is wrong, which is reported."""

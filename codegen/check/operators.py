@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from ...ir.bodies import Body
 from ..model.annotations import default
 from ..model.diagnostics import Report
 from ..model.names import BINARY_OPERATORS, CATEGORIES, COMPOSITES, OTHER_LAYOUT
@@ -14,6 +15,7 @@ from ..model.source import Located, Place
 from ..read.fields import kind_of, known_word, known_words, words
 from ..read.keys import KEYS
 from .batching import BatchingChecker
+from .bodies import body_of, with_what_follows
 from .expand import Declared
 from .expected import expected_values
 from .kernels import KernelChecker, Sources
@@ -71,10 +73,12 @@ class OperatorChecker:
     def operator(self, declared: Declared) -> Operator:
         """The operator of an entry; mistakes are reported and left out."""
         check_signature(declared, self.report)
+        declared = replace(declared, fields=with_what_follows(declared.schema, declared.fields))
         fields, schema = declared.fields, declared.schema
         tags = self.tags(fields.get("tags"), schema)
         factory = self.factory(declared)
-        kernels = self.kernels(declared, tags, factory is not None)
+        body = self.body(declared)
+        kernels = self.kernels(declared, tags, factory is not None, body)
         composite = any(key in COMPOSITES for key in kernels)
         promote, promoted = self.promotion(declared, tags, composite)
         zero_dim, numbers = self.promotion_of_some(declared)
@@ -89,6 +93,7 @@ class OperatorChecker:
             variants=self.variants(declared),
             kernels=kernels,
             tags=tags,
+            body=body,
             native=self.native(declared, tags),
             autogen=autogen,
             inplace_variants=self.inplace_variants(declared, autogen),
@@ -294,8 +299,26 @@ class OperatorChecker:
 
     # -- kernels
 
-    def kernels(self, declared: Declared, tags: frozenset[str], factory: bool) -> dict[str, Kernel]:
+    def body(self, declared: Declared) -> Body | None:
+        """What the operator computes over rows, where its entry says it so."""
+        located = declared.fields.get("body")
+        primitives = self.sources.tables.primitives.pointwise
+        return None if located is None else body_of(declared.schema, located, primitives, self.report)
+
+    def kernels(
+        self, declared: Declared, tags: frozenset[str], factory: bool, body: Body | None
+    ) -> dict[str, Kernel]:
+        """By dispatch key: those that ``dispatch`` says; of a body those of all backends that run such."""
+        made = {}
+        if body is not None:
+            made = self.kernel_checker.bodies(declared.schema, declared.fields["body"], body)
+        return made | self.dispatched(declared, tags, factory)
+
+    def dispatched(self, declared: Declared, tags: frozenset[str], factory: bool) -> dict[str, Kernel]:
+        """The kernels that ``dispatch`` says."""
         located = declared.fields.get("dispatch")
+        if located is None and "body" in declared.fields:
+            return {}
         if located is None:
             return {} if "dispatch" in declared.given else self.composite_by_name(declared, tags)
         result: dict[str, Kernel] = {}

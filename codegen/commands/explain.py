@@ -20,8 +20,9 @@ from tengen.codegen.commands.where import Definition, Index
 from tengen.codegen.commands.workspace import Workspace, add_workspace
 from tengen.codegen.commands.written import cases_of, kernel_functions
 from tengen.codegen.derive.derived import Derived, derive, saved_values
-from tengen.codegen.derive.differentiate import Language, derivative_of
+from tengen.codegen.derive.differentiate import derivative_of
 from tengen.codegen.derive.graph import Underivable
+from tengen.codegen.derive.plan import Language
 from tengen.codegen.model.derived import NodeSpec, Variant
 from tengen.codegen.model.diagnostics import suggestion
 from tengen.codegen.model.operators import Declarations, Derivative, Formula, Kernel, Operator, ScalarType
@@ -187,7 +188,9 @@ class Explainer:
     def _kernels(self, operator: Operator) -> Iterator[str]:
         for key, kernel in operator.kernels.items():
             place = kernel.formula.source.place
-            yield row(f"kernel {key}", f"{kernel.formula.text}    {self._place(place.file, place.line)}")
+            first, *more = kernel.formula.text.strip().split("\n")
+            yield row(f"kernel {key}", f"{first}    {self._place(place.file, place.line)}")
+            yield from [row("", line) for line in more]
             for found in self._functions(key, kernel):
                 yield row("", found)
         for key, kernel in self.hand.of_groups(operator):

@@ -2,33 +2,18 @@
 
 A kernel that is an expression of primitives says all there is to say about the derivative:
 ``primitives.yaml`` has that of each primitive, and the chain rule has the rest. What comes
-out is a Derivative like a declared one, with one Node, of which parts that several gradients
-need are computed once.
+out is a Derivative like a declared one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 
-from ...ir.expressions import Call, Expr, Name, walk
-from ...ir.writer import write
-from ..model.names import EXPLICIT, OPERANDS
-from ..model.operators import (
-    Declarations,
-    Derivative,
-    Formula,
-    Kernel,
-    Operator,
-    Primitive,
-    Shared,
-    by_function,
-)
-from ..model.source import Located
-from .graph import Graph, Known, Node, Underivable, postorder
-
-#: Tags of operators whose results do not depend on their inputs in a differentiable way.
-_POINTWISE = "pointwise"
+from ..model.names import EXPLICIT
+from ..model.operators import Declarations, Derivative, Kernel, Operator
+from .graph import Underivable
+from .plan import POINTWISE, Language, Plan
+from .rows import RowsPlan
 
 
 def differentiate(declared: Declarations) -> tuple[Derivative, ...]:
@@ -60,7 +45,7 @@ def kernel_of(operator: Operator) -> Kernel:
     """The expression of an operator. Raises Underivable when it has none."""
     if len(operator.schema.returns) != 1 or not operator.schema.returns[0].type.is_tensor:
         raise Underivable("it has several results")
-    if _POINTWISE not in operator.tags and EXPLICIT not in operator.kernels:
+    if POINTWISE not in operator.tags and EXPLICIT not in operator.kernels:
         raise Underivable("it is not pointwise")
     for kernel in operator.kernels.values():
         if kernel.function is None:
@@ -68,252 +53,21 @@ def kernel_of(operator: Operator) -> Kernel:
     raise Underivable("its kernel is a function")
 
 
-def numbers_taken(operators: Iterable[Operator]) -> dict[str, frozenset[int]]:
-    """By the name of a function, the positions where one of its overloads takes a Python number."""
-    taken: dict[str, set[int]] = {}
-    for operator in operators:
-        found = taken.setdefault(operator.name.function, set())
-        arguments = operator.schema.positional
-        found |= {i for i, a in enumerate(arguments) if str(a.type).rstrip("?") in ("Scalar", "float", "int")}
-    return {name: frozenset(found) for name, found in taken.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class Language:
-    """What derivatives are made of."""
-
-    primitives: Mapping[str, Primitive]
-    numbers: Mapping[str, frozenset[int]]
-    operators: Mapping[str, Known]
-
-    @staticmethod
-    def of(declared: Declarations) -> Language:
-        """That of a set of declarations."""
-        return Language(declared.primitives, numbers_taken(declared.operators), known_operators(declared))
-
-    def graph(self, operator: Operator) -> Graph:
-        """An empty graph for the kernel of an operator; only composites are made of operators."""
-        listed = operator.dtypes.values()  # a composite lists none: it takes what its parts take
-        complex_ = not listed or any("Complex" in t for types in listed for t in types)
-        composite = EXPLICIT in operator.kernels
-        return Graph(self.primitives, self.numbers, self.operators if composite else {}, not complex_)
-
-
-def known_operators(declared: Declarations) -> dict[str, Known]:
-    """The pointwise operators with one overload whose gradients are declared, each by one formula."""
-    entries = {str(d.name): d for d in declared.derivatives}
-    found = {}
-    for function, (first, *others) in by_function(declared.operators).items():
-        entry = entries.get(str(first.name))
-        if others or entry is None or _POINTWISE not in first.tags or first.name.inplace:
-            continue
-        gradients = {names[0]: formula for names, formula in entry.gradients.items() if len(names) == 1}
-        if len(gradients) == len(entry.gradients) and gradients:
-            found[function] = Known(tuple(a.name for a in first.schema.arguments), gradients)
-    return found
-
-
 def derivative_of(operator: Operator, language: Language) -> Derivative:
-    """The derivative of an operator whose kernel is an expression. Raises Underivable when there is none."""
+    """The derivative of an operator whose kernel is an expression, or that has a body.
+
+    Of the ways to write it that which keeps least. Raises Underivable when there is none.
+    """
+    return min(_plans(operator, language), key=lambda plan: plan.cost).derivative()
+
+
+def _plans(operator: Operator, language: Language) -> Iterator[Plan]:
+    """With the inputs saved, and where that is allowed with the result."""
+    body = operator.body
+    if body is not None:
+        for with_result in (False, True):
+            yield RowsPlan(operator, body, language, with_result)
+        return
     kernel = kernel_of(operator)
-    best: Plan | None = None
     for with_result in (False, True) if operator.saves_result else (False,):
-        plan = Plan(operator, kernel, language.graph(operator), with_result)
-        if best is None or plan.cost < best.cost:
-            best = plan
-    assert best is not None
-    return best.derivative()
-
-
-class Plan:
-    """One way to write an operator's gradients: with its result saved, or with its inputs only."""
-
-    def __init__(self, operator: Operator, kernel: Kernel, graph: Graph, with_result: bool) -> None:
-        self.operator = operator
-        self.kernel = kernel
-        self.graph = graph
-        arguments = [a for a in operator.schema.arguments if not a.type.is_optional]
-        names = {a.name: graph.name(a.name, a.is_tensor) for a in arguments}  # of None there is no value
-        self.root = graph.read(kernel.formula.tree, names)
-        self.inputs = [a for a in arguments if a.is_tensor]
-        self.with_result = with_result
-        self.partials = self._partials(names)
-        self.grad = graph.name("grad", True)
-        self.gradients = {name: self._gradient(p) for name, p in self.partials.items()}
-
-    # -- the chain rule ----------------------------------------------------------------------
-
-    def _partials(self, names: Mapping[str, Node]) -> dict[str, Node]:
-        """The derivative of the result by each Tensor argument."""
-        graph, zero = self.graph, self.graph.zero
-        wanted = {names[a.name] for a in self.inputs}
-        order = postorder([self.root])
-        leading: set[Node] = set()  # what an input leads to
-        for node in order:
-            if node in wanted or any(p in leading for p in node.parts):
-                leading.add(node)
-        adjoints: dict[Node, Node] = {self.root: graph.one}
-        for node in reversed(order):
-            adjoint = adjoints.get(node)
-            if adjoint is None or adjoint is zero or node not in leading:
-                continue
-            for part, local in self._named_locals(node, leading):
-                term = graph.multiply(adjoint, local)
-                adjoints[part] = graph.add(adjoints[part], term) if part in adjoints else term
-        return {a.name: adjoints.get(names[a.name], zero) for a in self.inputs}
-
-    def _named_locals(self, node: Node, leading: set[Node]) -> Iterable[tuple[Node, Node]]:
-        """As ``_locals``; where there is no derivative, the reason names the arguments that it is by."""
-        try:
-            return list(self._locals(node, leading))
-        except Underivable as reason:
-            names = {n.value for n in postorder([node]) if n.kind == "name" and n.tensor}
-            inputs = ", ".join(f'"{a.name}"' for a in self.inputs if a.name in names)
-            raise Underivable(f"{reason}, by {inputs}") from None
-
-    def _locals(self, node: Node, leading: set[Node]) -> Iterable[tuple[Node, Node]]:
-        """The parts of a node that inputs lead to, with the derivative by each."""
-        graph = self.graph
-        if node.kind == "choice":
-            yield node.parts[0], graph.choice(node.value, graph.one, graph.zero)
-            yield node.parts[1], graph.choice(node.value, graph.zero, graph.one)
-            return
-        if not node.parts:
-            return
-        if node.kind == "call":
-            yield from self._of_call(node, leading)
-            return
-        primitive = graph.primitives[node.kind]
-        if primitive.derivative is None:
-            raise Underivable(f"no derivative is declared for the primitive {primitive.name}")
-        if primitive.real and not graph.real:
-            raise Underivable(f"{primitive.name} has no derivative for complex numbers")
-        names = {**dict(zip(OPERANDS, node.parts, strict=False)), "result": node}
-        for part, formula in zip(node.parts, primitive.derivative, strict=True):
-            if formula is not None and part in leading:
-                yield part, graph.read(formula.tree, names)
-
-    def _of_call(self, node: Node, leading: set[Node]) -> Iterable[tuple[Node, Node]]:
-        """The same of a call of an operator, whose gradient of 1 is its derivative."""
-        known = self.graph.operators[node.value]
-        names = dict(zip(known.arguments, node.parts, strict=True))
-        names |= {"result": node, "grad": self.graph.name("grad_of_call", True)}
-        for argument, part in zip(known.arguments, node.parts, strict=True):
-            if part in leading and argument in known.gradients:
-                gradient = self.graph.read(known.gradients[argument].tree, names)
-                yield part, self._factor(gradient, names["grad"], node.value)
-
-    def _factor(self, gradient: Node, grad: Node, function: str) -> Node:
-        """The derivative in a gradient that is ``grad`` times it, or its conjugate."""
-        graph = self.graph
-        found, sign = gradient, graph.one
-        if found.kind == "negative":
-            found, sign = found.parts[0], graph.number(-1)
-        if found is grad:
-            return sign
-        if found.kind == "multiply" and grad in found.parts:
-            other = found.parts[0] if found.parts[1] is grad else found.parts[1]
-            return graph.multiply(sign, graph.apply("conj", other))
-        if found.kind == "divide" and found.parts[0] is grad:
-            return graph.apply("divide", sign, graph.apply("conj", found.parts[1]))
-        if graph.real:
-            return graph.substitute(gradient, {grad: graph.one})
-        raise Underivable(f"the derivative of {function} is none for complex numbers")
-
-    def _gradient(self, partial: Node) -> Node:
-        graph = self.graph
-        return graph.multiply(self.grad, graph.apply("conj", partial))
-
-    # -- what it costs -------------------------------------------------------------------------
-
-    @property
-    def cost(self) -> tuple[int, int]:
-        """How many tensors its Node keeps, and how many operators its gradients take."""
-        nodes = self._reached(self.gradients.values())
-        kept = {
-            n for n in nodes if n is self._result or (n.kind == "name" and n.tensor and n is not self.grad)
-        }
-        return len(kept), sum(bool(n.parts) and n is not self._result for n in nodes)
-
-    @property
-    def _result(self) -> Node | None:
-        """The node that is not computed again but saved."""
-        return self.root if self.with_result and self.root.parts else None
-
-    def _reached(self, roots: Iterable[Node]) -> list[Node]:
-        """The nodes that computing the roots takes: what is below the result does not count."""
-        found: dict[Node, None] = {}
-        waiting = list(roots)
-        while waiting:
-            node = waiting.pop()
-            if node not in found:
-                found[node] = None
-                if node is not self._result:
-                    waiting += node.parts
-        return list(found)
-
-    # -- writing ---------------------------------------------------------------------------------
-
-    def derivative(self) -> Derivative:
-        """The entry that says it."""
-        gradients, shared = self._written(self.gradients, "grad_part")
-        tangent: Node = self.graph.zero
-        for name, partial in self.partials.items():
-            term = self.graph.multiply(self.graph.name(f"{name}_t", True), partial)
-            tangent = self.graph.add(tangent, term)
-        jvps, jvp_shared = self._written({} if tangent is self.graph.zero else {"result": tangent}, "part")
-        return Derivative(
-            self.operator.name,
-            self.kernel.formula.source.place,
-            {(name,): formula for name, formula in gradients.items()},
-            jvps,
-            helpers=self._helpers(),
-            shared=shared,
-            jvp_shared=jvp_shared,
-        )
-
-    def _helpers(self) -> dict[str, str]:
-        """Functions of Python numbers that the formulas may call."""
-        helpers = [p.helper for p in self.graph.primitives.values() if p.helper is not None]
-        return {h.rpartition(".")[2]: h for h in helpers}
-
-    def _written(self, roots: Mapping[str, Node], stem: str) -> tuple[dict[str, Formula], tuple[Shared, ...]]:
-        """The formulas of the roots, and the parts that they have in common or more than once."""
-        named: dict[Node, str] = {} if self._result is None else {self._result: "result"}
-        repeated = self._repeated(roots.values())
-        reached = {name: set(self._reached([root])) for name, root in roots.items()}
-        shared: list[Shared] = []
-        for node in postorder(roots.values()):
-            if node in repeated:
-                users = tuple(name for name in roots if node in reached[name])
-                formula = self._formula(self.graph.write(node, named))
-                named[node] = f"{stem}{len(shared)}"
-                shared.append(Shared(named[node], formula, users))
-        formulas = {name: self._formula(self._root(root, named)) for name, root in roots.items()}
-        return formulas, tuple(shared)
-
-    def _root(self, node: Node, named: Mapping[Node, str]) -> Expr:
-        if node is self.graph.zero:
-            return Call(Name("zeros_like"), (Name("grad"),))
-        return self.graph.write(node, named)
-
-    def _repeated(self, roots: Iterable[Node]) -> set[Node]:
-        """The parts with operators that have more than one use."""
-        roots = list(roots)
-        uses = {root: roots.count(root) for root in roots}
-        for node in self._reached(roots):
-            if node is not self._result:
-                for part in node.parts:
-                    uses[part] = uses.get(part, 0) + 1
-        return {
-            n for n, count in uses.items() if count > 1 and n.parts and n is not self._result and n.tensor
-        }
-
-    def _formula(self, tree: Expr) -> Formula:
-        source = self.kernel.formula.source
-        hidden = {a.name for a in self.operator.schema.arguments}
-        for node in walk(tree):
-            match node:
-                case Call(Name(name)) if name in hidden:
-                    raise Underivable(f'it calls the function {name}, and "{name}" is an argument here')
-        return Formula(Located(write(tree), source.place, source.key), tree)
+        yield Plan(operator, kernel, language.graph(operator), with_result)

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from ..model.diagnostics import Diagnostic
 from ..model.operators import Declarations, Operator
 from .derived import Derived
-from .differentiate import Language, derivative_of
+from .differentiate import derivative_of
 from .graph import Underivable
+from .plan import Language
 
 _EXPECTED = "an entry in derivatives.yaml; one that is a name alone says that none is meant"
 

@@ -1,4 +1,4 @@
-"""Derive: how a pointwise operator is written as ONNX, from its kernel.
+"""Derive: how an operator that is pointwise or has a body is written as ONNX.
 
 Of an expression each primitive is written by its ONNX form, which primitives.yaml has, and each function of
 runtime/kernels that it calls by the function of runtime/onnx/symbolics*.py that has the same name. What comes
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from ...ir.bodies import CONSTANT, CONSTANTS, KEEPDIM, LENGTH, Body, is_reduction, without_means
 from ...ir.expressions import (
     BINARY,
     UNARY,
@@ -24,8 +25,10 @@ from ...ir.expressions import (
     Name,
     Operation,
     Parameter,
+    Subscript,
     free_names,
     replaced,
+    rewritten,
     walk,
 )
 from ...ir.writer import write
@@ -59,10 +62,13 @@ def with_symbolic(operator: Operator, primitives: Mapping[str, Primitive], index
     composite = any(key.startswith("Composite") for key in operator.kernels)
     if operator.symbolic is not None or not operator.kernels or composite:
         return operator
-    if "pointwise" not in operator.tags:
+    if "pointwise" not in operator.tags and operator.body is None:
         return replace(operator, no_symbolic="it is not pointwise")
     try:
-        rule = derived_symbolic(operator.schema, operator.kernels, operator.opmath, primitives, index)
+        if operator.body is not None:
+            rule = _symbolic_of_body(operator, operator.body, primitives, index)
+        else:
+            rule = derived_symbolic(operator.schema, operator.kernels, operator.opmath, primitives, index)
     except NoForm as reason:
         return replace(operator, no_symbolic=str(reason))
     return replace(operator, symbolic=rule)
@@ -84,12 +90,34 @@ def derived_symbolic(
         tree = Call(Name(kernel.formula.text), tuple([Name(a.name) for a in schema.arguments]))
         kernel = replace(kernel, calls={kernel.formula.text: kernel.function})
     writer = _Writer(schema, kernel, opmath, primitives, index)
-    made = writer.chosen(tree)
+    return _rule(writer, writer.chosen(tree), schema)
+
+
+def _symbolic_of_body(
+    operator: Operator, body: Body, primitives: Mapping[str, Primitive], index: FunctionIndex
+) -> Rule:
+    """The symbolic of an operator over rows. Raises NoForm where its body does not say it."""
+    if len(body.results) > 1:
+        raise NoForm("it has several results")
+    kernel = next(iter(operator.kernels.values()))
+    writer = _RowsWriter(operator.schema, replace(kernel, calls={}), operator.opmath, primitives, index)
+    writer.body = body
+    made = writer.chosen(rewritten(body.inlined()[0], without_means))
+    if not body.kept[0]:
+        keeps = any(a.name == KEEPDIM for a in operator.schema.arguments)
+        keepdim = Name(KEEPDIM) if keeps else Constant(False)
+        given = made, Name(body.rows[0]), Name(body.dim), keepdim
+        made = Call(writer.called("one_for_each_row", None), given)
+    return _rule(writer, made, operator.schema)
+
+
+def _rule(writer: _Writer, made: Expr, schema: Schema) -> Rule:
+    """The rule of what was written. Raises NoForm where a name means two things in it."""
     arguments = {a.name for a in schema.arguments}
     hidden = next((name for name in sorted({*writer.calls, ONNX}) if name in arguments), None)
     if hidden is not None:
         raise NoForm(f'its argument "{hidden}" hides what symbolics call by that name')
-    source = replace(kernel.formula.source, value=write(made), starts=())
+    source = replace(writer.kernel.formula.source, value=write(made), starts=())
     return Rule(Formula(source, made), None, writer.calls, derived=True)
 
 
@@ -207,6 +235,35 @@ class _Writer:
         of_library = kernel is not None and kernel.startswith(ABSOLUTE)
         found = self.index.functions.get(name, ())
         return [f for f in found if f.module.startswith(ABSOLUTE) == of_library]
+
+
+class _RowsWriter(_Writer):
+    """Writes bodies."""
+
+    body: Body
+
+    def value(self, expr: Expr) -> Expr:
+        first = Attribute(Name(self.body.rows[0]), "shape")
+        match expr:
+            case Name(name) if name == LENGTH:
+                return Conditional(first, Subscript(first, Name(self.body.dim)), Constant(1))
+            case Name(name) if name in CONSTANTS:
+                return Call(Name("float"), (Constant(name),))
+            case Call(Name(name), (row,)) if name == CONSTANT:
+                return self.value(row)
+            case Call(Name(name), (row,)) if is_reduction(expr):
+                self.steps += 1
+                given = Constant(_REDUCTIONS[name]), self.value(row), Name(self.body.dim), Constant(True)
+                return Call(self.called("reduced", None), given)
+        return super().value(expr)
+
+    def plain(self, expr: Expr) -> bool:
+        names = {name.id for name in free_names(expr)}
+        return names.isdisjoint({LENGTH, *CONSTANTS}) and super().plain(expr)
+
+
+#: ONNX's reductions.
+_REDUCTIONS = {"sum": "ReduceSum", "prod": "ReduceProd", "max": "ReduceMax", "min": "ReduceMin"}
 
 
 def _rounds(expr: Expr) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...ir.bodies import Body
 from ...ir.expressions import Call, Expr, names_in
 from ...ir.kernels import NativeKernel
 from ...ir.routines import Routine, Routines
@@ -183,6 +184,7 @@ class Operator:
     no_symbolic: str = ""  # why none follows from the kernel
     write_back: Rule | None = None  # of a view: the tensor after a write to the view
     flops: Rule | None = None  # how many operations on numbers a call counts as
+    body: Body | None = None  # what it computes over rows, of which its kernels are made
     native: Formula | None = None  # the expression of its native kernel, where its kernel is a function
     doc: str = ""
     accepted: Mapping[str, Located] = field(default_factory=dict)  # PyTorch's keys without effect here

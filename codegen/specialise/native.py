@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from ...ir.bodies import Body
 from ...ir.expressions import (
     Assigned,
     Attribute,
@@ -25,6 +26,7 @@ from ...ir.expressions import (
 )
 from ...ir.kernels import SCALARS, NativeKernel, Operand
 from ...ir.lower.instructions import Instructions, Kind, Unlowerable, Value
+from ...ir.lower.kernels import lower
 from ...ir.lower.scalars import Operand as ScalarOperand, ScalarLowering
 from ...ir.routines import Routines
 from ...ir.types import Dtype, Types
@@ -118,6 +120,18 @@ class NativeForms:
             for expr, operand in reader.inputs.items()
         ]
         return NativeForm(named, tuple(arguments))
+
+    def of_body(self, name: str, body: Body) -> Expr | None:
+        """What gives the kernel of a body over rows; None where it has none."""
+        kernel = body.kernel(f"{name}_of_rows")
+        if kernel.name not in self.kernels:
+            try:
+                for scalar in SCALARS:
+                    lower(kernel, self.routines, scalar)
+            except Unlowerable:
+                return None
+            self.kernels[kernel.name] = kernel
+        return _kernel_of(kernel)
 
     def _lowers(self, kernel: NativeKernel) -> bool:
         """Whether all that a kernel computes has a native form, for each scalar type."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from ...ir.bodies import NATIVE_KERNEL
 from ...ir.expressions import (
     Attribute,
     Call,
@@ -333,6 +334,8 @@ class Specialiser:
                 locals_.append((f"_{a.name}", value))
         if operator.factory is not None:
             names["dtype"] = dtype
+        if operator.body is not None:
+            names[NATIVE_KERNEL] = self.kernel_of_body(operator)
         tree = kernel.formula.tree
         if first:
             names["xp"] = _NAMESPACE
@@ -343,6 +346,14 @@ class Specialiser:
             values = {names[a.name]: _promoted(a, operator) for a in arguments}
             call = with_kept_numbers(call, self.types(values), _NUMBERS, self.closed)
         return locals_, call
+
+    def kernel_of_body(self, operator: Operator) -> Expr:
+        """What gives the native kernel of a body; None where there is none."""
+        assert operator.body is not None
+        made = None
+        if self.native_forms is not None:
+            made = self.native_forms.of_body(operator.name.method.lstrip("_"), operator.body)
+        return Constant(None) if made is None else made
 
     def native_form(self, operator: Operator, kernel: Kernel, hooked: bool = False) -> NativeForm | None:
         """How an elementwise operator of the Types that native kernels are made for calls its own.

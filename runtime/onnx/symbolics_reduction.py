@@ -32,6 +32,12 @@ def reduced(operator: str, self: Ref, dim: Any, keepdim: bool) -> Ref:
     return made
 
 
+def one_for_each_row(kept: Ref, self: Ref, dim: int, keepdim: bool) -> Ref:
+    """What a reduction of ``self`` along ``dim`` gives, of what it gives where it keeps that."""
+    made: Ref = kept if keepdim or not self.shape else onnx.Squeeze(kept, [dim])
+    return made
+
+
 def sum_symbolic(self: Ref, dim: Any, keepdim: bool, result: Any) -> Ref:
     """The sum, computed in the result's dtype."""
     return reduced("ReduceSum", cast(self, result.dtype), dim, keepdim)

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from tengen.codegen.derive.derived import derive
-from tengen.codegen.derive.differentiate import Language, derivative_of
+from tengen.codegen.derive.differentiate import derivative_of
 from tengen.codegen.derive.graph import Underivable
+from tengen.codegen.derive.plan import Language
 from tengen.codegen.gen import declarations_dir, runtime_dir
 from tengen.codegen.model.operators import Declarations, Derivative, Formula, Kernel, Operator
 from tengen.codegen.model.source import Located, Place

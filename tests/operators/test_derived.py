@@ -10,8 +10,9 @@ import pytest
 
 import tengen
 from tengen.autograd.input_metadata import fit_tensor
-from tengen.codegen.derive.differentiate import Language, derivative_of
+from tengen.codegen.derive.differentiate import derivative_of
 from tengen.codegen.derive.graph import Underivable
+from tengen.codegen.derive.plan import Language
 from tengen.codegen.model.operators import Derivative, Formula
 from tengen.formulas import pointwise
 from tengen.testing import declared

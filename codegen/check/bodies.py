@@ -1,0 +1,185 @@
+"""Check: bodies, what operators compute over rows.
+
+    over self[dim: n]
+    e = exp(self - max(self))
+    out = e / sum(e)
+
+The first line says along which dim rows are. Assignments follow, the results among them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from ...ir.bodies import CONSTANT, CONSTANTS, LENGTH, REDUCTIONS, Body, is_number, is_reduction
+from ...ir.expressions import ELEMENTWISE_COMPARISONS, Call, Constant, Expr, Name, Operation
+from ...ir.reader import read_assignments
+from ..model.diagnostics import Report, one_of, suggestion
+from ..model.operators import Primitive
+from ..model.schema import Schema
+from ..model.source import Located
+from ..read.fields import report_scalar
+
+#: What the only result is called.
+RESULT = "out"
+_HEAD = re.compile(r"over (\w+\[\w+: \w+\](?:, \w+\[\w+: \w+\])*)\s*(?:\n|$)")
+_OPERAND = re.compile(r"(\w+)\[(\w+): (\w+)\]")
+_OPERATORS = frozenset({"+", "-", "*", "/", "**", "-x", *ELEMENTWISE_COMPARISONS})
+_NUMBERS = ("float", "int", "Scalar")
+
+
+def with_what_follows(schema: Schema, fields: Mapping[str, Located]) -> Mapping[str, Located]:
+    """The fields of an entry with what a body says beside its kernels, where the entry says nothing else."""
+    body = fields.get("body")
+    head = None if body is None else _HEAD.match(str(body.value))
+    dim = "" if head is None else _OPERAND.findall(head[1])[0][1]
+    if body is None or dim not in _integers(schema):
+        return fields
+    rule = {"dims": Located(dim, body.place)}
+    layout = tuple([Located("contiguous", body.place) for _ in schema.returns])
+    follows = {
+        "dtypes": Located("floating, reduced", body.place),
+        "result": Located("same", body.place),
+        "layout": layout[0] if len(layout) == 1 else Located(layout, body.place),
+        "batching": Located(rule, body.place),
+    }
+    return {**follows, **fields}
+
+
+def _integers(schema: Schema) -> list[str]:
+    """The arguments that may say which dim is meant."""
+    return [a.name for a in schema.arguments if str(a.type) in ("int", "SymInt")]
+
+
+def body_of(
+    schema: Schema, located: Located, primitives: Mapping[str, Primitive], report: Report
+) -> Body | None:
+    """The body that a text says; None where it is wrong, which is reported."""
+    return _BodyReader(schema, located, primitives, report).body()
+
+
+class _BodyReader:
+    """Reads one body."""
+
+    def __init__(
+        self, schema: Schema, located: Located, primitives: Mapping[str, Primitive], report: Report
+    ) -> None:
+        self.schema, self.located, self.primitives, self.report = schema, located, primitives, report
+        self.numbers = {LENGTH} | {a.name for a in schema.arguments if str(a.type) in _NUMBERS}
+        self.rows = [a.name for a in schema.arguments if a.is_tensor]
+        self.known = {*self.rows, *self.numbers}
+        self.good = True
+
+    def wrong(self, message: str, at: int = 0, length: int = 1, expected: str = "", help: str = "") -> None:
+        """Report a mistake."""
+        self.good = False
+        place = self.located.at(at)
+        self.report.error(place, message, length=length, expected=expected, help=help)
+
+    def body(self) -> Body | None:
+        """The body, if all of it is right."""
+        dim = self.head()
+        if dim is None:
+            return None
+        text = str(self.located.value)
+        head = text.partition("\n")[0]
+        try:  # places stay as they are
+            read = read_assignments(" " * len(head) + text[len(head) :])
+        except SyntaxError as error:
+            message = f"it is no list of assignments: {error.msg}"
+            report_scalar(self.located, message, "name = expression", self.report)
+            return None
+        self.numbers.discard(dim)
+        statements = tuple([s for target, value in read if (s := self.statement(target, value)) is not None])
+        results = self.results(statements)
+        used = tuple([a.name for a in self.schema.arguments if a.name in self.numbers - {LENGTH}])
+        return Body(dim, tuple(self.rows), used, statements, results) if self.good else None
+
+    def head(self) -> str | None:
+        """The dim of the first line, which names all tensors."""
+        text = str(self.located.value)
+        found = _HEAD.match(text)
+        if found is None:
+            expected = "over self[dim: n], and assignments in the lines below"
+            report_scalar(self.located, "a body begins with what it is over", expected, self.report)
+            return None
+        operands = [_OPERAND.fullmatch(part) for part in found[1].split(", ")]
+        names, dims, lengths = zip(*[o.groups() for o in operands if o is not None], strict=True)
+        integers = _integers(self.schema)
+        end = len(found[0].rstrip())
+        if [*names] != self.rows:
+            expected = f"over {', '.join(f'{name}[{dims[0]}: n]' for name in self.rows)}"
+            self.wrong("a body is over all tensors of the operator", 0, end, expected)
+        elif {*lengths} != {LENGTH} or len({*dims}) > 1:
+            self.wrong("all operands of a body have rows along one dim, n long", 0, end, "self[dim: n]")
+        elif dims[0] not in integers:
+            at, help = text.index(f"[{dims[0]}") + 1, suggestion(dims[0], integers)
+            self.wrong(f'"{dims[0]}" is no int argument', at, len(dims[0]), "the argument for a dim", help)
+        return dims[0] if self.good else None
+
+    def statement(self, target: Expr, value: Expr) -> tuple[str, Expr] | None:
+        """An assignment; what it assigns is known from there on."""
+        if not isinstance(target, Name):
+            self.wrong("a body has assignments to names", target.span[0], expected="name = expression")
+            return None
+        at, length = target.span[0], len(target.id)
+        if target.id in self.known or target.id in (LENGTH, *CONSTANTS):
+            what = "an argument" if target.id in {*self.rows, *self.numbers} else "known"
+            self.wrong(f'"{target.id}" is {what} already', at, length, "another name: none is assigned twice")
+            return None
+        self.check(value)
+        self.known.add(target.id)
+        if is_number(value, self.numbers):
+            self.numbers.add(target.id)
+        return target.id, value
+
+    def results(self, statements: tuple[tuple[str, Expr], ...]) -> tuple[str, ...]:
+        """The names of the results, all of which are assigned."""
+        returns = self.schema.returns
+        names = [r.name or (RESULT if len(returns) == 1 else f"{RESULT}{i}") for i, r in enumerate(returns)]
+        missing = [name for name in names if name not in dict(statements)]
+        if missing and self.good:
+            self.wrong(f"nothing is assigned to {one_of(missing)}", expected="each result is assigned")
+        return tuple(names)
+
+    # -- expressions ---------------------------------------------------------------------------
+
+    def check(self, expr: Expr) -> None:
+        """Report what is no part of the language."""
+        at, length = expr.span[0], max(1, expr.span[1] - expr.span[0])
+        match expr:
+            case Constant(int() | float()):
+                return
+            case Name(name):
+                if name not in self.known and name not in CONSTANTS:
+                    close = suggestion(name, self.known)
+                    expected = "an argument, n, or a name of a line above"
+                    self.wrong(f'unknown name "{name}" in the body', at, len(name), expected, close)
+                return
+            case Operation(symbol, operands) if symbol in _OPERATORS:
+                for operand in operands:
+                    self.check(operand)
+                return
+            case Call(Name(name), arguments, ()):
+                for argument in arguments:
+                    self.check(argument)
+                self.call(name, arguments, at)
+                return
+        expected = "arithmetic, comparisons, functions and reductions"
+        self.wrong(f"a body has no {type(expr).__name__.lower()}", at, length, expected)
+
+    def call(self, name: str, arguments: tuple[Expr, ...], at: int) -> None:
+        """Report a call that fits nothing."""
+        primitive = self.primitives.get(name)
+        if name not in (*REDUCTIONS, CONSTANT) and primitive is None:
+            close = suggestion(name, {*REDUCTIONS, CONSTANT, *self.primitives})
+            expected = f"{one_of(REDUCTIONS)}, {CONSTANT}, or a function of primitives.yaml"
+            self.wrong(f'unknown function "{name}" in the body', at, len(name), expected, close)
+            return
+        count = 1 if primitive is None or name in REDUCTIONS else primitive.arguments
+        if len(arguments) != count:
+            given = f"{name} takes {count} operand{'s' if count > 1 else ''}, not {len(arguments)}"
+            self.wrong(given, at, len(name))
+        elif is_reduction(Call(Name(name), arguments)) and is_number(arguments[0], self.numbers):
+            self.wrong(f"{name} takes a row, and this is one number for each", at, len(name), "a row")

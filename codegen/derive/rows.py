@@ -1,0 +1,262 @@
+"""Differentiate: the derivatives of operators over rows, by their bodies.
+
+As of pointwise operators the chain rule has it all. What is new are reductions: what has one value for a row
+gets the sum of what each element gives it, and hands each element its share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ...ir.bodies import CONSTANT, CONSTANTS, KEEPDIM, LENGTH, Body, is_reduction, without_means
+from ...ir.expressions import Attribute, Call, Conditional, Constant, Elements, Expr, Name, rewritten
+from ..model.operators import Operator
+from .graph import Graph, Node, Underivable, postorder
+from .plan import Language, Plan
+
+#: The kinds of nodes that graphs of bodies have besides.
+_REDUCE, _CONSTANT, _LENGTH = "reduce", "constant", "length"
+#: What Tensors call the reductions.
+_METHODS = {"sum": "sum", "prod": "prod", "max": "amax", "min": "amin"}
+
+
+class RowsGraph(Graph):
+    """Nodes of bodies: those of pointwise expressions, reductions, constants, and the length of rows."""
+
+    def __init__(self, language: Language, body: Body, keepdim: Expr) -> None:
+        super().__init__(language.primitives, language.numbers, {}, real=True)
+        self.body, self.keepdim = body, keepdim
+        self.length = self._node(_LENGTH)
+        #: The rows themselves; what is not made of them is one number for each.
+        self.own: set[Node] = set()
+        self.result: Node | None = None
+        self._factors_of_result: tuple[Any, list[Node], list[Node]] = (1, [], [])
+
+    def is_row(self, node: Node) -> bool:
+        """Whether there is a value for each element."""
+        if node in self.own:
+            return True
+        return node.kind != _REDUCE and any(map(self.is_row, node.parts))
+
+    def knows_result(self, node: Node) -> None:
+        """From now on products that have all factors of the result are made of it."""
+        self._factors_of_result = self._factors(node)
+        self.result = node
+
+    # -- simplified ------------------------------------------------------------------------------
+
+    def reduce(self, name: str, row: Node) -> Node:
+        """A reduction; what is one number for the row stands before a sum."""
+        if name != "sum":
+            return self._node(_REDUCE, (row,), name)
+        number, over, under = self._factors(row)
+        if row is self.zero:
+            return row
+        outer = [[n for n in side if not self.is_row(n)] for side in (over, under)]
+        inner = [[n for n in side if self.is_row(n)] for side in (over, under)]
+        if not inner[0] and not inner[1]:
+            return self.multiply(row, self.length)
+        total = self._node(_REDUCE, (self._product(1, *inner),), name)
+        return self._product(number, [*outer[0], total], outer[1])
+
+    def _factors(self, node: Node) -> tuple[Any, list[Node], list[Node]]:
+        return (1, [node], []) if node is self.result else super()._factors(node)
+
+    def _product(self, number: Any, over: list[Node], under: list[Node]) -> Node:
+        if self.result is not None:
+            _, above, below = self._factors_of_result
+            if above and below and _holds(over, above) and _holds(under, below):
+                over, under = [*_without(over, above), self.result], _without(under, below)
+                return self._product(number / self._factors_of_result[0], over, under)
+        return super()._product(number, over, under)
+
+    def _merged(self, name: str, a: Node, b: Node) -> Node | None:
+        """Two fractions over one number of the row as one."""
+        (m, over, under), (n, over_too, under_too) = self._factors(a), self._factors(b)
+        shared = [node for node in under if node in under_too and not self.is_row(node)]
+        if shared and not a.is_number and not b.is_number:
+            whole = [
+                self._product(m, over, _without(under, shared[:1])),
+                self._product(n, over_too, _without(under_too, shared[:1])),
+            ]
+            return self.apply("divide", self.apply(name, *whole), shared[0])
+        return super()._merged(name, a, b)
+
+    # -- read and written --------------------------------------------------------------------------
+
+    def read(self, tree: Expr, names: Mapping[str, Node]) -> Node:
+        match tree:
+            case Name(name) if name == LENGTH:
+                return self.length
+            case Name(name) if name in CONSTANTS and name not in names:
+                return self.number(float(name))
+            case Call(Name(name), (value,)) if name == CONSTANT:
+                return self._node(_CONSTANT, (self.read(value, names),))
+            case Call(Name(name), (value,)) if is_reduction(tree):
+                return self.reduce(name, self.read(value, names))
+        return super().read(tree, names)
+
+    def write(self, node: Node, named: Mapping[Node, str]) -> Expr:
+        dim = Name(self.body.dim)
+        if node in named:
+            return self.with_dim(named[node])
+        match node.kind:
+            case "name":
+                return self.with_dim(node.value)
+            case "reduce":
+                return self._reduced(self.write(node.parts[0], named), node.value)
+            case "constant":
+                return Call(Attribute(self.write(node.parts[0], named), "detach"), ())
+            case "length":
+                of_first = [Call(Attribute(Name(self.body.rows[0]), name), ()) for name in ("dim", "size")]
+                return Conditional(of_first[0], replace(of_first[1], arguments=(dim,)), Constant(1))
+        return super().write(node, named)
+
+    def _reduced(self, row: Expr, name: str) -> Expr:
+        """A reduction. Rows without elements have no extreme: any number does, for nothing is made of it."""
+        dim = Name(self.body.dim)
+        made, total = [
+            Call(Attribute(row, method), (dim, Constant(True))) for method in (_METHODS[name], "sum")
+        ]
+        if name not in ("max", "min"):
+            return made
+        return Conditional(Call(Attribute(Name(self.body.rows[0]), "numel"), ()), made, total)
+
+    def with_dim(self, name: str) -> Expr:
+        """A name; what has the shape of a result that is one number for each row gets the dim back."""
+        if self.body.kept[0] or name not in ("grad", "result"):
+            return Name(name)
+        dims = Elements("list", (Name(self.body.dim),))
+        ndim = Call(Attribute(Name(self.body.rows[0]), "dim"), ())
+        return Call(Name("_restore_dims"), (Name(name), dims, self.keepdim, ndim))
+
+    def substitute(self, root: Node, values: Mapping[Node, Node]) -> Node:
+        raise Underivable("a part of it is a function of which only the gradient is known")
+
+
+class RowsPlan(Plan):
+    """One way to write the gradients of a body."""
+
+    def __init__(self, operator: Operator, body: Body, language: Language, with_result: bool) -> None:
+        if len(body.results) > 1:
+            raise Underivable("it has several results")
+        self.operator, self.body, self.with_result = operator, body, with_result
+        self.kernel = next(iter(operator.kernels.values()))
+        keepdim = any(a.name == KEEPDIM for a in operator.schema.arguments)
+        self.keepdim = Name(KEEPDIM) if keepdim else Constant(False)
+        graph = RowsGraph(language, body, self.keepdim)
+        self.graph = self.rows = graph
+        names = {name: graph.name(name, True) for name in body.rows}
+        graph.own |= set(names.values())
+        names |= {name: graph.name(name, False) for name in body.numbers}
+        (result,) = body.inlined()
+        self.root = graph.read(rewritten(result, without_means), names)
+        self.inputs = [a for a in operator.schema.arguments if a.is_tensor]
+        self.grad = graph.name("grad", True)
+        if body.kept[0]:
+            graph.own.add(self.grad)
+        if with_result and body.kept[0] and self.root.parts:
+            graph.knows_result(self.root)
+        wanted = [names[a.name] for a in self.inputs]
+        self.wanted = wanted
+        self.gradients = dict(zip(body.rows, self._adjoints(wanted), strict=True))
+        self.moved = self._tangent(wanted)
+
+    def _adjoints(self, wanted: Sequence[Node]) -> list[Node]:
+        """The gradient by each of the rows."""
+        graph = self.rows
+        order = postorder([self.root])
+        leading = self._leading(order, wanted)
+        adjoints: dict[Node, Node] = {self.root: self.grad}
+        for node in reversed(order):
+            adjoint = adjoints.get(node)
+            if adjoint is None or adjoint is graph.zero or node not in leading:
+                continue
+            for part, term in self._terms(node, adjoint, leading):
+                if graph.is_row(node) and not graph.is_row(part):
+                    term = graph.reduce("sum", term)
+                adjoints[part] = graph.add(adjoints[part], term) if part in adjoints else term
+        return [adjoints.get(node, graph.zero) for node in wanted]
+
+    def differentiated(self, node: Node) -> tuple[Node, ...]:
+        return () if node.kind == _CONSTANT else node.parts
+
+    def _terms(self, node: Node, adjoint: Node, leading: set[Node]) -> Iterable[tuple[Node, Node]]:
+        """What a node hands to its parts."""
+        graph = self.rows
+        if node.kind != _REDUCE:
+            for part, local in self._named_locals(node, leading):
+                yield part, graph.multiply(adjoint, local)
+            return
+        yield node.parts[0], graph.multiply(adjoint, self._share(node))
+
+    def _share(self, node: Node) -> Node:
+        """The derivative of a reduction by an element; equal extremes have equal shares."""
+        graph, row = self.rows, node.parts[0]
+        if node.value == "sum":
+            return graph.one
+        if node.value == "prod":
+            raise Underivable("of a product no derivative follows, which may have zeros")
+        among = graph.apply("where", graph.apply("equal", row, node), graph.one, graph.zero)
+        return graph.apply("divide", among, graph.reduce("sum", among))
+
+    def _tangent(self, wanted: Sequence[Node]) -> Node:
+        """What the result moves by."""
+        graph = self.rows
+        order = postorder([self.root])
+        leading = self._leading(order, wanted)
+        tangents = {}
+        for node, argument in zip(wanted, self.inputs, strict=True):
+            tangents[node] = graph.name(f"{argument.name}_t", True)
+            graph.own.add(tangents[node])
+        for node in order:
+            if node in tangents or node not in leading:
+                continue
+            total = graph.zero
+            for term in self._moves(node, tangents, leading):
+                total = graph.add(total, term)
+            tangents[node] = total
+        return tangents.get(self.root, graph.zero)
+
+    def _moves(self, node: Node, tangents: Mapping[Node, Node], leading: set[Node]) -> Iterable[Node]:
+        """What a node moves by for each of its parts."""
+        graph = self.rows
+        if node.kind == _REDUCE:
+            part = node.parts[0]
+            yield graph.reduce("sum", graph.multiply(tangents[part], self._share(node)))
+            return
+        for part, local in self._named_locals(node, leading):
+            yield graph.multiply(tangents.get(part, graph.zero), local)
+
+    # -- writing -----------------------------------------------------------------------------------
+
+    def tangent(self) -> Node:
+        return self.moved
+
+    def _root(self, node: Node, named: Mapping[Node, str]) -> Expr:
+        """A gradient has the shape of the rows; a tangent that of the result."""
+        first = Name(self.body.rows[0])
+        if node is self.graph.zero:
+            return Call(Name("zeros_like"), (first,))
+        made = self.rows.write(node, named)
+        if node is not self.moved:
+            return made if self.rows.is_row(node) else Call(Attribute(made, "expand_as"), (first,))
+        if self.body.kept[0]:
+            return made
+        squeezed = Call(Attribute(made, "squeeze"), (Name(self.body.dim),))
+        return squeezed if self.keepdim == Constant(False) else Conditional(self.keepdim, made, squeezed)
+
+
+def _holds(nodes: Sequence[Node], others: Sequence[Node]) -> bool:
+    """Whether each of the others is there, as often."""
+    return all([nodes.count(node) >= others.count(node) for node in others])
+
+
+def _without(nodes: Sequence[Node], others: Sequence[Node]) -> list[Node]:
+    """What is left where each of the others is taken away once."""
+    left = list(nodes)
+    for node in others:
+        left.remove(node)
+    return left

@@ -1,0 +1,148 @@
+"""Bodies: what an operator computes of the rows of its operands, and the forms that follow from it.
+
+A row is what an operand has along one dim. Of a body follow NumPy's form, which is that of other array
+libraries too, the native kernel, and, in ``codegen/derive/rows.py``, gradients and tangents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from .expressions import (
+    Assigned,
+    Attribute,
+    Call,
+    Constant,
+    Elements,
+    Expr,
+    Keyword,
+    Lambda,
+    Name,
+    Operation,
+    Parameter,
+    Subscript,
+    dotted,
+    replaced,
+    rewritten,
+)
+from .kernels import NativeKernel, Operand
+
+#: Functions of a row that give one number.
+REDUCTIONS = ("sum", "prod", "max", "min", "mean")
+#: What marks a value on which, whatever it is, no result depends: it has no derivative.
+CONSTANT = "constant"
+#: The length of rows in bodies, and the axis in NumPy's form.
+LENGTH, AXIS = "n", "axis"
+#: The argument that says whether a result that is one number for each row keeps the dim.
+KEEPDIM = "keepdim"
+#: What stands for the native kernel in the kernel of a backend.
+NATIVE_KERNEL = "native_kernel"
+#: Numbers by their names.
+CONSTANTS = ("inf", "nan")
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """Statements over rows: arguments and what was computed before, arithmetic, functions, reductions."""
+
+    dim: str  # the argument that says along which dim rows are
+    rows: tuple[str, ...]  # the operands
+    numbers: tuple[str, ...]  # arguments that are one number for all rows
+    statements: tuple[tuple[str, Expr], ...]
+    results: tuple[str, ...]
+
+    @property
+    def kept(self) -> tuple[bool, ...]:
+        """Of each result whether it has the row; else it has one number for it."""
+        numbers = {LENGTH, *self.numbers}
+        for name, expr in self.statements:
+            numbers |= {name} if is_number(expr, numbers) else set()
+        return tuple([name not in numbers for name in self.results])
+
+    def inlined(self) -> tuple[Expr, ...]:
+        """The results, each as one expression of the arguments."""
+        known: dict[str, Expr] = {}
+        for name, expr in self.statements:
+            known[name] = replaced(expr, known)
+        return tuple([known[name] for name in self.results])
+
+    def kernel(self, name: str) -> NativeKernel:
+        """The native kernel, over rows that are contiguous, with what is one number for each of them."""
+        inputs = [Operand(row, (LENGTH,)) for row in self.rows] + [Operand(n) for n in self.numbers]
+        outputs = [
+            Operand(result, (LENGTH,) if kept else ())
+            for result, kept in zip(self.results, self.kept, strict=True)
+        ]
+        statements = tuple([(target, rewritten(expr, _of_machine)) for target, expr in self.statements])
+        return NativeKernel(name, tuple(inputs), tuple(outputs), statements)
+
+    def form(self) -> Lambda:
+        """The function of an axis and the operands, over arrays of one library; reductions keep the axis."""
+        size = Subscript(Attribute(Name(self.rows[0]), "shape"), Name(AXIS))
+        names: Mapping[str, Expr] = {LENGTH: size}
+        steps: list[Expr] = []
+        for target, expr in self.statements:
+            steps.append(Assigned(target, replaced(rewritten(expr, _of_arrays), names)))
+        results = [Name(name) for name in self.results]
+        last = steps[-1]
+        assert isinstance(last, Assigned)
+        if self.results == (last.name,):
+            steps[-1] = last.value
+        else:
+            steps.append(results[0] if len(results) == 1 else Elements("tuple", tuple(results)))
+        body = steps[0] if len(steps) == 1 else Subscript(Elements("tuple", tuple(steps)), Constant(-1))
+        return Lambda(tuple(map(Parameter, (AXIS, *self.rows, *self.numbers))), body)
+
+
+def is_reduction(expr: Expr) -> bool:
+    """Whether it brings a row together."""
+    match expr:
+        case Call(Name(name)) if name in REDUCTIONS:
+            return True
+    return False
+
+
+def without_means(expr: Expr) -> Expr:
+    """The same with each mean as a sum, divided by the length."""
+
+    def change(part: Expr) -> Expr:
+        match part:
+            case Call(Name("mean"), arguments):
+                return Operation("/", (Call(Name("sum"), arguments), Name(LENGTH)))
+        return part
+
+    return rewritten(expr, change)
+
+
+def is_number(expr: Expr, numbers: Collection[str]) -> bool:
+    """Whether it is one number of each row, or of all: the names of those are ``numbers``."""
+    match expr:
+        case Name(name):
+            return name in numbers or name in CONSTANTS
+        case Call(_, arguments):
+            return is_reduction(expr) or all([is_number(a, numbers) for a in arguments])
+    return all([is_number(part, numbers) for part in expr.parts])
+
+
+def _of_machine(expr: Expr) -> Expr:
+    """A part of a body as native kernels have it."""
+    match expr:
+        case Call(Name(name), (value,)) if name == CONSTANT:
+            return value
+    return without_means(expr) if is_reduction(expr) else expr
+
+
+def _of_arrays(expr: Expr) -> Expr:
+    """A part of a body as a function of the array namespace."""
+    match expr:
+        case Call(Name(name), (value,)) if name == CONSTANT:
+            return value
+        case Call(Name(name), arguments) if is_reduction(expr):
+            keywords = Keyword("axis", Name(AXIS)), Keyword("keepdims", Constant(True))
+            return Call(dotted(f"xp.{name}"), arguments, keywords)
+        case Call(Name(name), arguments):
+            return Call(dotted(f"xp.{name}"), arguments)
+        case Name(name) if name in CONSTANTS:
+            return dotted(f"xp.{name}")
+    return expr

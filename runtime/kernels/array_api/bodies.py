@@ -1,0 +1,33 @@
+"""Operators that are declared by their bodies, over arrays of any library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..bodies import check_one_shape
+from ..dims import wrap_dim
+from .common import Array
+
+
+def run_body(
+    xp: Any,
+    kernel: None,
+    form: Callable[..., Any],
+    kept: Sequence[bool],
+    dim: int,
+    keepdim: bool,
+    rows: Sequence[Array],
+    *numbers: float,
+) -> Any:
+    """What ``kernels.bodies.run_body`` gives. IndexError for a bad dim."""
+    check_one_shape([a.shape for a in rows])
+    ndim = rows[0].ndim
+    axis = wrap_dim(dim, ndim)
+    found = form(axis, *[a if ndim else xp.reshape(a, (1,)) for a in rows], *numbers)
+    results = found if len(kept) > 1 else (found,)
+    if not ndim:
+        results = [xp.reshape(r, ()) for r in results]
+    elif not keepdim:
+        results = [r if row else xp.squeeze(r, axis=axis) for r, row in zip(results, kept, strict=True)]
+    return results[0] if len(kept) == 1 else tuple(results)

@@ -1,0 +1,94 @@
+"""Operators over rows that are declared by their bodies: by a native kernel where there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .dims import wrap_dim
+from .native_kernels import as_rows
+from .rows import has_contiguous_rows
+from .shares import share_rows
+
+Array = Any
+
+
+def run_body(
+    kernel: np.ufunc | None,
+    form: Callable[..., Any],
+    kept: Sequence[bool],
+    dim: int,
+    keepdim: bool,
+    rows: Sequence[Array],
+    *numbers: float,
+) -> Any:
+    """What a body makes of the rows of arrays along ``dim``: an array, or as many as ``kept`` says.
+
+    ``form`` computes it of an axis, the arrays and the numbers; ``kept`` says of each result whether it has
+    rows: else it has one number for each, and ``keepdim`` says whether the dim is kept. RuntimeError for
+    arrays of several shapes; IndexError for a bad dim, and where a row without elements has no extreme.
+    """
+    first = rows[0]
+    check_one_shape([a.shape for a in rows])
+    if kernel is not None and all([has_contiguous_rows(a, dim) and a.dtype == first.dtype for a in rows]):
+        return _natively(kernel, kept, keepdim, rows, numbers)
+    axis = wrap_dim(dim, first.ndim)
+    if not first.ndim:
+        given = _several(form(0, *[a.reshape(1) for a in rows], *numbers))
+        return _given([a.reshape(()) for a in given])
+    if not first.size:
+        return _given(_of_nothing(form, kept, axis, keepdim, rows, numbers))
+    found = _several(form(axis, *rows, *numbers))
+    return _given([a if row or keepdim else a.squeeze(axis) for a, row in zip(found, kept, strict=True)])
+
+
+def check_one_shape(shapes: Sequence[Sequence[int]]) -> None:
+    """RuntimeError where the operands of a body have several shapes."""
+    other = next((shape for shape in shapes if shape != shapes[0]), None)
+    if other is not None:
+        raise RuntimeError(f"expected operands of one shape, but got {[*shapes[0]]} and {[*other]}")
+
+
+def _natively(
+    kernel: np.ufunc, kept: Sequence[bool], keepdim: bool, arrays: Sequence[Array], numbers: Sequence[float]
+) -> Any:
+    """What a kernel makes of contiguous arrays of one shape and dtype."""
+    shape, dtype = arrays[0].shape, arrays[0].dtype
+    results = [np.empty(shape if row else (*shape[:-1], *[1] * keepdim), dtype) for row in kept]
+    out = [as_rows(r) if row else r.reshape(-1) for r, row in zip(results, kept, strict=True)]
+    share_rows(kernel, [as_rows(a) for a in arrays], [dtype.type(n) for n in numbers], out)
+    return _given(results)
+
+
+def _of_nothing(
+    form: Callable[..., Any],
+    kept: Sequence[bool],
+    axis: int,
+    keepdim: bool,
+    arrays: Sequence[Array],
+    numbers: Sequence[float],
+) -> list[Array]:
+    """The results of arrays without elements. IndexError where rows are empty that have an extreme."""
+    first = arrays[0]
+    shapes = [list(first.shape) for _ in kept]
+    for shape, row in zip(shapes, kept, strict=True):
+        shape[axis : axis + 1] = [shape[axis]] if row else [1] * keepdim
+    found = [np.empty(shape, first.dtype) for shape in shapes]
+    if first.shape[axis] or all([not f.size for f in found]):
+        return found
+    try:
+        made = _several(form(axis, *arrays, *numbers))
+    except ValueError:
+        message = f"Expected reduction dim {axis} to have non-zero size."
+        raise IndexError(message) from None
+    return [f if row else np.asarray(m).reshape(f.shape) for f, m, row in zip(found, made, kept, strict=True)]
+
+
+def _several(found: Any) -> Sequence[Array]:
+    return found if isinstance(found, tuple) else (found,)
+
+
+def _given(found: Sequence[Array]) -> Any:
+    return found[0] if len(found) == 1 else tuple(found)

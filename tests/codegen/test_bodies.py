@@ -1,0 +1,132 @@
+"""Bodies: what is read of them, and what follows: NumPy's form, the native kernel, gradients and tangents."""
+
+from __future__ import annotations
+
+import pytest
+
+from tengen.codegen.check.bodies import body_of
+from tengen.codegen.derive.differentiate import derivative_of
+from tengen.codegen.derive.graph import Underivable
+from tengen.codegen.derive.plan import Language
+from tengen.codegen.model.diagnostics import Report
+from tengen.codegen.model.operators import Derivative, Formula, Kernel, Operator
+from tengen.codegen.model.source import Located, Place
+from tengen.codegen.parse.schema import parse_schema
+from tengen.ir.bodies import Body
+from tengen.ir.lower.kernels import row_of
+from tengen.ir.writer import write
+from tengen.testing.declared import declarations
+
+HERE = Place("test.yaml", 1, 1)
+ONE, TWO = "Tensor self, int dim", "Tensor self, Tensor other, int dim"
+OVER = {ONE: "over self[dim: n]\n", TWO: "over self[dim: n], other[dim: n]\n"}
+SOFTMAX = "e = exp(self - constant(max(self)))\nout = e / sum(e)"
+LOGSUMEXP = "top = constant(max(self))\nout = log(sum(exp(self - top))) + top"
+#: The largest element, of formulas: rows without elements have none.
+TOP = "(self.amax(dim, True) if self.numel() else self.sum(dim, True))"
+
+
+def body(text: str, arguments: str = ONE, returns: str = "Tensor") -> Body:
+    report = Report()
+    schema = parse_schema(f"f({arguments}) -> {returns}")
+    head = OVER[arguments.partition(", float")[0].partition(", bool")[0]]
+    found = body_of(schema, Located(head + text, HERE), declarations().primitives, report)
+    report.finish()
+    assert found is not None
+    return found
+
+
+def derivative(text: str, arguments: str = ONE) -> Derivative:
+    made = body(text, arguments)
+    operator = Operator(
+        parse_schema(f"f({arguments}) -> Tensor"),
+        HERE,
+        "native",
+        kernels={"CPU": Kernel(Formula(Located(text, HERE), made.form()))},
+        body=made,
+    )
+    return derivative_of(operator, Language.of(declarations()))
+
+
+def written(found: Derivative) -> dict[str, str]:
+    """The formulas with the parts that they share."""
+    shared = {s.name: f"({s.formula.text})" for s in (*found.shared, *found.jvp_shared)}
+    texts = {names[0]: f.text for names, f in found.gradients.items()}
+    texts["tangent"] = next((f.text for f in found.jvps.values()), "0")
+    for name in reversed(shared):
+        texts = {key: text.replace(name, shared[name]) for key, text in texts.items()}
+    return texts
+
+
+@pytest.mark.parametrize(
+    ("text", "kept", "form"),
+    [
+        ("out = self / sum(self)", True, "self / xp.sum(self, axis=axis, keepdims=True)"),
+        ("out = mean(self)", False, "xp.mean(self, axis=axis, keepdims=True)"),
+        ("out = max(self) + n", False, "xp.max(self, axis=axis, keepdims=True) + self.shape[axis]"),
+        (
+            "top = constant(max(self))\nout = where(top == -inf, 0, self - top)",
+            True,
+            "((top := xp.max(self, axis=axis, keepdims=True)), xp.where(top == -xp.inf, 0, self - top))[-1]",
+        ),
+        (
+            "out = self + 1\nmore = sum(out)",
+            True,
+            "((out := (self + 1)), (more := xp.sum(out, axis=axis, keepdims=True)), out)[-1]",
+        ),
+    ],
+)
+def test_the_form_over_arrays(text: str, kept: bool, form: str) -> None:
+    made = body(text)
+    assert made.kept == (kept,)
+    assert write(made.form()) == f"lambda axis, self: {form}"
+
+
+def test_the_native_kernel() -> None:
+    made = body("d = self - other + eps\nout = sqrt(mean(d * d))", f"{TWO}, float eps")
+    inputs, outputs, signature, text = row_of(made.kernel("distance"))
+    assert (inputs, outputs) == (("self[n]", "other[n]", "eps"), ("out",))
+    assert signature == "(n),(n),()->()"
+    assert text == "d = self - other + eps; out = sqrt(sum(d * d) / n)"
+
+
+def test_several_results() -> None:
+    made = body("mean_ = mean(self)\nvalues = self - mean_", ONE, "(Tensor values, Tensor mean_)")
+    assert made.results == ("values", "mean_") and made.kept == (True, False)
+    assert write(made.form()).endswith("(values, mean_))[-1]")
+
+
+@pytest.mark.parametrize(
+    ("text", "gradient", "tangent"),
+    [
+        ("out = sum(self)", "_restore_dims(grad, [dim], False, self.dim()).expand_as(self)", None),
+        ("out = self * 2", "2 * grad", "2 * self_t"),
+        ("out = self / sum(self)", None, None),
+        (SOFTMAX, "(grad - (grad * result).sum(dim, True)) * result", None),
+        ("out = self - constant(self)", "grad", "self_t"),
+        ("out = constant(self)", "zeros_like(self)", "0"),
+    ],
+)
+def test_derivatives(text: str, gradient: str | None, tangent: str | None) -> None:
+    found = written(derivative(text))
+    assert gradient is None or found["self"] == gradient
+    assert tangent is None or found["tangent"] == tangent
+
+
+def test_what_is_kept_is_least() -> None:
+    """The result where that is enough; what PyTorch keeps of softmax."""
+    assert "self" not in written(derivative(SOFTMAX))["self"]
+    assert "result" not in written(derivative("out = self * self"))["self"]
+
+
+def test_one_number_for_each_row() -> None:
+    """Gradients get the dim back, whether it was kept or not, and tangents lose it."""
+    found = written(derivative(LOGSUMEXP, f"{ONE}, bool keepdim=False"))
+    assert "_restore_dims(grad, [dim], keepdim, self.dim())" in found["self"]
+    assert " if keepdim else " in found["tangent"] and found["tangent"].endswith(".squeeze(dim)")
+    assert TOP in found["self"]
+
+
+def test_of_a_product_none_follows() -> None:
+    with pytest.raises(Underivable, match="which may have zeros"):
+        derivative("out = self / prod(self)")

@@ -1,0 +1,72 @@
+"""A library whose operators are declared by bodies alone: all that should follow does, and is right."""
+
+from __future__ import annotations
+
+from conftest import Workshop
+
+OPERATORS = """\
+- func: softmax_of(Tensor self, int dim=-1) -> Tensor
+  body: |
+    over self[dim: n]
+    e = exp(self - constant(max(self)))
+    out = e / sum(e)
+  samples: ["[3, 4], 1", "[3, 4, 2], -2", "[], 0", "[0, 3], 1", "[3, 0], 1"]
+  errors: ["[3], 1: IndexError"]
+  reference: scipy.special.softmax(self, axis=dim) if self.size else self
+
+- func: logsumexp_of(Tensor self, int dim=-1, bool keepdim=False) -> Tensor
+  body: |
+    over self[dim: n]
+    top = constant(max(self))
+    out = log(sum(exp(self - top))) + top
+  samples: ["[3, 4], 1", "[3, 4, 2], -2, True", "[], 0"]
+  errors: ["[3, 0], 1: IndexError"]
+  reference: scipy.special.logsumexp(self, axis=dim, keepdims=keepdim) if self.ndim else self
+
+- func: distance_of(Tensor self, Tensor other, int dim=-1, *, float eps=1e-6) -> Tensor
+  body: |
+    over self[dim: n], other[dim: n]
+    d = self - other + eps
+    out = sqrt(sum(d * d) / n)
+  samples: ["[3, 4], [3, 4], 1", "[3, 4, 2], [3, 4, 2], -2, eps=0.1", "[], []"]
+  errors: ["[3], [2, 3]: RuntimeError", "[3], [3], 2: IndexError"]
+  reference: np.sqrt(np.mean((self - other + eps) ** 2, axis=dim if self.ndim else None))
+
+- func: middle_of(Tensor self, int dim=-1, bool keepdim=False) -> Tensor
+  body: |
+    over self[dim: n]
+    out = (max(self) + min(self)) / 2 - mean(where(self > 0, self, 0))
+  samples: ["[3, 4], 1", "[3, 4], 0, True"]
+  reference: >
+    (np.max(self, axis=dim, keepdims=keepdim) + np.min(self, axis=dim, keepdims=keepdim)) / 2
+    - np.mean(np.maximum(self, 0), axis=dim, keepdims=keepdim)
+
+- func: apart_of(Tensor self, int dim=-1) -> (Tensor values, Tensor total)
+  body: |
+    over self[dim: n]
+    total = prod(self)
+    values = self / total
+  domain: {self: "(1, 2)"}
+  samples: ["[3, 4], 1", "[2, 3, 4], -3"]
+  reference: (self / np.prod(self, axis=dim, keepdims=True), np.prod(self, axis=dim))
+"""
+ON_DASK = """
+import tengen, rowlib
+
+x = tengen.rand(3, 4, dtype=tengen.float64) + 1
+on_dask = x.to("dask")
+for name in ("softmax_of", "logsumexp_of", "middle_of"):
+    f = getattr(tengen.ops.rowlib, name)
+    for dim in (0, 1):
+        assert tengen.allclose(f(on_dask, dim).cpu(), f(x, dim)), name
+values, total = tengen.ops.rowlib.apart_of(on_dask, 0)
+assert tengen.allclose(total.cpu(), x.prod(0)) and tengen.allclose(values.cpu(), x / x.prod(0))
+"""
+
+
+def test_all_that_follows(workshop: Workshop) -> None:
+    workshop.library("rowlib", declarations__native_functions__yaml=OPERATORS)
+    workshop.tengen("gen", folder="rowlib")
+    names = [f"rowlib::{name}_of" for name in ("softmax", "logsumexp", "distance", "middle", "apart")]
+    assert "5 operators verified" in workshop.tengen("verify", "--strict", *names, folder="rowlib")
+    workshop.python(ON_DASK)
