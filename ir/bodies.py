@@ -36,10 +36,54 @@ CONSTANT = "constant"
 LENGTH, AXIS = "n", "axis"
 #: The argument that says whether a result that is one number for each row keeps the dim.
 KEEPDIM = "keepdim"
-#: What stands for the native kernel in the kernel of a backend.
-NATIVE_KERNEL = "native_kernel"
+#: What stands for the namespace of native kernels in the kernel of a backend.
+NATIVE_KERNELS = "native_kernels"
 #: Numbers by their names.
 CONSTANTS = ("inf", "nan")
+
+
+@dataclass(frozen=True, slots=True)
+class BodyCall:
+    """The call of what runs a body on a backend."""
+
+    function: Expr
+    kernels: Expr  # the namespace of native kernels, or None
+    name: str  # of the one that is there
+    form: Lambda
+    kept: tuple[bool, ...]
+    dim: Expr
+    keepdim: Expr
+    rows: tuple[Expr, ...]
+    numbers: tuple[Expr, ...]
+
+    def written(self) -> Call:
+        """The call."""
+        kept = Elements("tuple", tuple(map(Constant, self.kept)))
+        rows = Elements("tuple", self.rows)
+        given = self.kernels, Constant(self.name), self.form, kept, self.dim, self.keepdim, rows
+        return Call(self.function, (*given, *self.numbers))
+
+    @classmethod
+    def read(cls, expr: Expr) -> BodyCall | None:
+        """Of such a call; None of another expression."""
+        match expr:
+            case Call(
+                function,
+                (
+                    kernels,
+                    Constant(str() as name),
+                    Lambda() as form,
+                    Elements("tuple", kept),
+                    dim,
+                    keepdim,
+                    Elements("tuple", rows),
+                    *numbers,
+                ),
+                (),
+            ):
+                flags = tuple([k.value for k in kept if isinstance(k, Constant)])
+                return cls(function, kernels, name, form, flags, dim, keepdim, rows, tuple(numbers))
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +137,11 @@ class Body:
             steps.append(results[0] if len(results) == 1 else Elements("tuple", tuple(results)))
         body = steps[0] if len(steps) == 1 else Subscript(Elements("tuple", tuple(steps)), Constant(-1))
         return Lambda(tuple(map(Parameter, (AXIS, *self.rows, *self.numbers))), body)
+
+
+def kernel_of_body(method: str) -> str:
+    """The name of the native kernel of an operator's body."""
+    return f"{method.lstrip('_')}_of_rows"
 
 
 def is_reduction(expr: Expr) -> bool:

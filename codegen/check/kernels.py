@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from ...ir.bodies import KEEPDIM, NATIVE_KERNEL, Body
+from ...ir.bodies import KEEPDIM, NATIVE_KERNELS, Body, BodyCall, kernel_of_body
 from ...ir.expressions import Attribute, Call, Constant, Elements, Name
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.names import COMPOSITES
@@ -190,22 +190,24 @@ class KernelChecker:
     def bodies(self, schema: Schema, source: Located, body: Body) -> dict[str, Kernel]:
         """The kernels that run a body, of each backend that has one for that."""
         keepdim = any(a.name == KEEPDIM for a in schema.arguments)
-        given = (
-            Name(NATIVE_KERNEL),
-            body.form(),
-            Elements("tuple", tuple(map(Constant, body.kept))),
-            Name(body.dim),
-            Name(KEEPDIM) if keepdim else Constant(False),
-            Elements("tuple", tuple(map(Name, body.rows))),
-            *map(Name, body.numbers),
-        )
         found = {}
         for backend in self.sources.tables.backends.values():
             name = "" if backend.group else str(backend.capabilities.get("bodies", ""))
             functions = self.sources.functions.find(name, self.modules[backend.name]) if name else ()
             if functions:
-                tree = Call(Name(name), given)
-                found[backend.name] = Kernel(Formula(source, tree), None, {name: functions[0].qualified})
+                call = BodyCall(
+                    Name(name),
+                    Name(NATIVE_KERNELS),
+                    kernel_of_body(schema.name.method),
+                    body.form(),
+                    body.kept,
+                    Name(body.dim),
+                    Name(KEEPDIM) if keepdim else Constant(False),
+                    tuple(map(Name, body.rows)),
+                    tuple(map(Name, body.numbers)),
+                )
+                formula = Formula(source, call.written())
+                found[backend.name] = Kernel(formula, None, {name: functions[0].qualified})
         return found
 
     def native(self, schema: Schema, value: Located) -> Formula | None:

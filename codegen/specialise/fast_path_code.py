@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
+from ...ir.bodies import BodyCall
 from ...ir.expressions import (
     BINARY,
     ELEMENTWISE_COMPARISONS,
@@ -260,8 +261,40 @@ class Code:
                 return
         if self.pure:
             raise Unwritable("a call before the last one")
+        if (body := BodyCall.read(expr)) is not None:
+            self._push_body(body)
+            return
         self.push(expr.function)
         self._push_arguments(expr, isinstance(expr.function, Attribute) and expr.function.value == Name("xp"))
+
+    def _push_body(self, body: BodyCall) -> None:
+        """Of contiguous rows by its native kernel; without one, and of others, the fast path is left."""
+        dim = self.local(body.dim)
+        if body.kernels == _NONE or dim is None:
+            raise Unwritable("a body without a native kernel")
+        rows = [f"row{number}" for number in range(len(body.rows))]
+        for name, row in zip(rows, body.rows, strict=True):
+            self.push(row)
+            self.add("store", name)
+            self.add("are_rows", name, dim)
+        self.add("fetch_kernel", self._path(Attribute(body.kernels, body.name)))
+        for name in rows:
+            self.add("local", name)
+        for number in body.numbers:
+            self.push(number)
+            self.add("number_like", rows[0])
+        count = len(rows) + len(body.numbers)
+        if (keepdim := self.local(body.keepdim)) is None:
+            self.add("rows", count)
+            return
+        kept, end = self.label(), self.label()
+        self.add("is_same", keepdim, "False", to=kept)
+        self.add("rows", count)
+        self.add("jump", to=end)
+        self.place(kept)
+        self.add("is_same", keepdim, "True")
+        self.add("rows_keeping", count)
+        self.place(end)
 
     def invoke(self, expr: Expr) -> None:
         """The call that gives the result. Before it nothing is called that could have an effect."""

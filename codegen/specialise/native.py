@@ -24,7 +24,7 @@ from ...ir.expressions import (
     mapped,
     replaced,
 )
-from ...ir.kernels import SCALARS, NativeKernel, Operand
+from ...ir.kernels import REDUCED, SCALARS, NativeKernel, Operand
 from ...ir.lower.instructions import Instructions, Kind, Unlowerable, Value
 from ...ir.lower.kernels import lower
 from ...ir.lower.scalars import Operand as ScalarOperand, ScalarLowering
@@ -121,17 +121,17 @@ class NativeForms:
         ]
         return NativeForm(named, tuple(arguments))
 
-    def of_body(self, name: str, body: Body) -> Expr | None:
-        """What gives the kernel of a body over rows; None where it has none."""
-        kernel = body.kernel(f"{name}_of_rows")
-        if kernel.name not in self.kernels:
+    def of_body(self, name: str, body: Body) -> Expr:
+        """The namespace with the kernels of a body, for each scalar type; None where it has none."""
+        kernel = body.kernel(name)
+        if name not in self.kernels:
             try:
                 for scalar in SCALARS:
                     lower(kernel, self.routines, scalar)
             except Unlowerable:
-                return None
-            self.kernels[kernel.name] = kernel
-        return _kernel_of(kernel)
+                return Constant(None)
+            self.kernels.update({k.name: k for k in (kernel, *map(kernel.reduced, REDUCED))})
+        return Name(KERNELS)
 
     def _lowers(self, kernel: NativeKernel) -> bool:
         """Whether all that a kernel computes has a native form, for each scalar type."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from ...ir.bodies import NATIVE_KERNEL
+from ...ir.bodies import NATIVE_KERNELS, Body, kernel_of_body
 from ...ir.expressions import (
     Attribute,
     Call,
@@ -202,7 +202,8 @@ class Specialiser:
 
     def _widens(self, operator: Operator, variant: Variant) -> bool:
         """Whether a method converts reduced types to float32 for the kernel, and its results back."""
-        if not operator.opmath or (self.arrays and TAKES_REDUCED in operator.tags):
+        takes_reduced = TAKES_REDUCED in operator.tags or operator.body is not None
+        if not operator.opmath or (self.arrays and takes_reduced):
             return False
         return not self.is_view(variant) and self.is_strided(operator)
 
@@ -335,7 +336,7 @@ class Specialiser:
         if operator.factory is not None:
             names["dtype"] = dtype
         if operator.body is not None:
-            names[NATIVE_KERNEL] = self.kernel_of_body(operator)
+            names[NATIVE_KERNELS] = self.kernels_of_body(operator.name, operator.body)
         tree = kernel.formula.tree
         if first:
             names["xp"] = _NAMESPACE
@@ -347,13 +348,11 @@ class Specialiser:
             call = with_kept_numbers(call, self.types(values), _NUMBERS, self.closed)
         return locals_, call
 
-    def kernel_of_body(self, operator: Operator) -> Expr:
-        """What gives the native kernel of a body; None where there is none."""
-        assert operator.body is not None
-        made = None
-        if self.native_forms is not None:
-            made = self.native_forms.of_body(operator.name.method.lstrip("_"), operator.body)
-        return Constant(None) if made is None else made
+    def kernels_of_body(self, name: OperatorName, body: Body) -> Expr:
+        """The namespace that has the native kernels of a body; None where there are none."""
+        if self.native_forms is None:
+            return Constant(None)
+        return self.native_forms.of_body(kernel_of_body(name.method), body)
 
     def native_form(self, operator: Operator, kernel: Kernel, hooked: bool = False) -> NativeForm | None:
         """How an elementwise operator of the Types that native kernels are made for calls its own.

@@ -7,16 +7,20 @@ from typing import Any
 
 import numpy as np
 
+from ..machine_code import Kernels
 from .dims import wrap_dim
-from .native_kernels import as_rows
-from .rows import has_contiguous_rows
+from .dtypes import REDUCED
+from .native_kernels import as_bits, as_rows, kernel_of
+from .reduced import converted, upcast
+from .rows import are_contiguous_rows
 from .shares import share_rows
 
 Array = Any
 
 
 def run_body(
-    kernel: np.ufunc | None,
+    kernels: Kernels | None,
+    name: str,
     form: Callable[..., Any],
     kept: Sequence[bool],
     dim: int,
@@ -26,14 +30,21 @@ def run_body(
 ) -> Any:
     """What a body makes of the rows of arrays along ``dim``: an array, or as many as ``kept`` says.
 
-    ``form`` computes it of an axis, the arrays and the numbers; ``kept`` says of each result whether it has
-    rows: else it has one number for each, and ``keepdim`` says whether the dim is kept. RuntimeError for
-    arrays of several shapes; IndexError for a bad dim, and where a row without elements has no extreme.
+    ``kernels`` has native ones of the ``name``, for each dtype. ``form`` computes it of an axis, the arrays
+    and the numbers; ``kept`` says of each result whether it has rows: else it has one number for each, and
+    ``keepdim`` says whether the dim is kept. RuntimeError for arrays of several shapes; IndexError for a bad
+    dim, and where a row without elements has no extreme.
     """
     first = rows[0]
     check_one_shape([a.shape for a in rows])
-    if kernel is not None and all([has_contiguous_rows(a, dim) and a.dtype == first.dtype for a in rows]):
-        return _natively(kernel, kept, keepdim, rows, numbers)
+    if kernels is not None and all([are_contiguous_rows(a, dim) and a.dtype == first.dtype for a in rows]):
+        kernel = kernel_of(name, first.dtype, kernels)
+        if kernel is not None:
+            return _natively(kernel, kept, keepdim, rows, numbers)
+    if first.dtype.char in REDUCED:
+        wide = [upcast(a) for a in rows]
+        found = _several(run_body(kernels, name, form, kept, dim, keepdim, wide, *numbers))
+        return _given([converted(np.asarray(a), first.dtype) for a in found])
     axis = wrap_dim(dim, first.ndim)
     if not first.ndim:
         given = _several(form(0, *[a.reshape(1) for a in rows], *numbers))
@@ -57,8 +68,9 @@ def _natively(
     """What a kernel makes of contiguous arrays of one shape and dtype."""
     shape, dtype = arrays[0].shape, arrays[0].dtype
     results = [np.empty(shape if row else (*shape[:-1], *[1] * keepdim), dtype) for row in kept]
-    out = [as_rows(r) if row else r.reshape(-1) for r, row in zip(results, kept, strict=True)]
-    share_rows(kernel, [as_rows(a) for a in arrays], [dtype.type(n) for n in numbers], out)
+    out = [as_bits(as_rows(r) if row else r.reshape(-1)) for r, row in zip(results, kept, strict=True)]
+    number = np.float32 if dtype.char in REDUCED else dtype.type
+    share_rows(kernel, [as_bits(as_rows(a)) for a in arrays], [number(n) for n in numbers], out)
     return _given(results)
 
 

@@ -12,7 +12,8 @@ from .common import Array
 
 def run_body(
     xp: Any,
-    kernel: None,
+    kernels: None,
+    name: str,
     form: Callable[..., Any],
     kept: Sequence[bool],
     dim: int,

@@ -11,7 +11,8 @@ from .array import MetaArray
 
 
 def run_body(
-    kernel: None,
+    kernels: None,
+    name: str,
     form: Any,
     kept: Sequence[bool],
     dim: int,
