@@ -243,12 +243,7 @@ class _RowsWriter(_Writer):
     body: Body
 
     def value(self, expr: Expr) -> Expr:
-        first = Attribute(Name(self.body.rows[0]), "shape")
         match expr:
-            case Name(name) if name == LENGTH:
-                return Conditional(first, Subscript(first, Name(self.body.dim)), Constant(1))
-            case Name(name) if name in CONSTANTS:
-                return Call(Name("float"), (Constant(name),))
             case Call(Name(name), (row,)) if name == CONSTANT:
                 return self.value(row)
             case Call(Name(name), (row,)) if is_reduction(expr):
@@ -257,9 +252,11 @@ class _RowsWriter(_Writer):
                 return Call(self.called("reduced", None), given)
         return super().value(expr)
 
-    def plain(self, expr: Expr) -> bool:
-        names = {name.id for name in free_names(expr)}
-        return names.isdisjoint({LENGTH, *CONSTANTS}) and super().plain(expr)
+    def unchanged(self, expr: Expr) -> Expr:
+        shape = Attribute(Name(self.body.rows[0]), "shape")
+        known: dict[str, Expr] = {name: Call(Name("float"), (Constant(name),)) for name in CONSTANTS}
+        known[LENGTH] = Conditional(shape, Subscript(shape, Name(self.body.dim)), Constant(1))
+        return replaced(super().unchanged(expr), known)
 
 
 #: ONNX's reductions.

@@ -209,14 +209,6 @@ def softmax(self: Ref, dim: int, result: Any) -> Ref:
     return made
 
 
-def softmax_or_zeros(self: Ref, dim: int, result: Any) -> Ref:
-    """The same, and zeros where all are negative infinity."""
-    value = cast(self, result.dtype)
-    nothing = onnx.Equal(reduced("ReduceMax", value, dim, True), constant(-np.inf, result.dtype))
-    made: Ref = onnx.Where(nothing, constant(0, result.dtype), softmax(self, dim, result))
-    return made
-
-
 def log_softmax(self: Ref, dim: int, result: Any) -> Ref:
     """The logarithm of softmax."""
     value = cast(self, result.dtype)

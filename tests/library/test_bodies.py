@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from conftest import Workshop
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from conftest import Workshop
 
 OPERATORS = """\
 - func: softmax_of(Tensor self, int dim=-1) -> Tensor

@@ -195,15 +195,6 @@ def softmax(xp: Any, self: Array, dim: int, half_to_float: bool) -> Array:
     return found / xp.sum(found, axis=d, keepdims=True) if self.ndim else found
 
 
-def softmax_or_zeros(xp: Any, self: Array, dim: int) -> Array:
-    """``softmax``, and zeros where all along ``dim`` are negative infinity."""
-    found = softmax(xp, self, dim, False)
-    nothing = self == -xp.inf
-    if self.ndim:
-        nothing = xp.all(nothing, axis=wrap_dim(dim, self.ndim), keepdims=True)
-    return xp.where(nothing, xp.zeros_like(found), found)
-
-
 def log_softmax(xp: Any, self: Array, dim: int, half_to_float: bool) -> Array:
     """``x - log(sum(exp(x), dim))``."""
     shifted, d = _shifted(xp, self, dim, half_to_float)

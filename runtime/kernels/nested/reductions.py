@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from .. import bodies
 from ..dims import wrap_dims
 from ..nn.softmax import (
     log_softmax,
     log_softmax_backward_data,
     softmax,
     softmax_backward_data,
-    softmax_or_zeros,
 )
 from ..reductions import (
     all_dims,
@@ -157,10 +157,27 @@ def nested_softmax(self: RaggedArray, dim: int, half_to_float: bool) -> Any:
     return over(self, [at], lambda a: softmax(a, at, half_to_float))
 
 
-def nested_softmax_or_zeros(self: RaggedArray, dim: int) -> Any:
-    """The same in each component, with zeros where all is negative infinity."""
-    at = inner_dim(self, dim)
-    return over(self, [at], lambda a: softmax_or_zeros(a, at))
+def run_body(
+    kernels: None,
+    name: str,
+    form: Callable[..., Any],
+    kept: Sequence[bool],
+    dim: int,
+    keepdim: bool,
+    rows: Sequence[RaggedArray],
+    *numbers: float,
+) -> Any:
+    """``kernels.bodies.run_body`` of each component. RuntimeError for bodies of several tensors."""
+    if len(rows) > 1 or len(kept) > 1:
+        raise RuntimeError(f"{name} takes or gives several tensors, which cannot be nested")
+
+    def of_array(array: Array, at: int, keep: bool) -> Any:
+        return bodies.run_body(kernels, name, form, kept, at, keep, (array,), *numbers)
+
+    if kept[0]:
+        at = inner_dim(rows[0], dim)
+        return over(rows[0], [at], lambda array: of_array(array, at, keepdim))
+    return _reduced(lambda array, dims, keep: of_array(array, dims[0], keep), rows[0], (dim,), keepdim)
 
 
 def nested_log_softmax(self: RaggedArray, dim: int, half_to_float: bool) -> Any:

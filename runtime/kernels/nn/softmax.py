@@ -42,23 +42,6 @@ def softmax(self: Array, dim: int, half_to_float: bool) -> Array:
     return _along(_softmax_along, self, dim, self)
 
 
-@fast_path("are_rows self dim; fetch_kernel kernels.softmax_or_zeros; local self; rows 1; give")
-def softmax_or_zeros(self: Array, dim: int) -> Array:
-    """``softmax``, and zeros where all along ``dim`` are negative infinity; IndexError for a bad dim."""
-    if has_contiguous_rows(self, dim) and (kernel := kernels.softmax_or_zeros) is not None:
-        return over_rows(kernel, self)
-    if self.dtype.char in REDUCED and are_contiguous_rows(self, dim):
-        found = over_reduced_rows("softmax_or_zeros", self)
-        if found is not None:
-            return found
-    made = softmax(self, dim, False)
-    if made.size:
-        axis = wrap_dim(dim, self.ndim)
-        nothing = np.all(np.equal(self, -np.inf), axis=axis if self.ndim else None, keepdims=True)
-        np.copyto(made, 0, where=nothing)
-    return made
-
-
 @fast_path(
     "are_rows output dim; fetch_kernel kernels.softmax_backward; local grad_output; "
     "local output; rows 2; give"
