@@ -28,8 +28,8 @@ from .expressions import (
 )
 from .kernels import NativeKernel, Operand
 
-#: Functions of a row that give one number.
-REDUCTIONS = ("sum", "prod", "max", "min", "mean")
+#: Functions of a row that give one number, and what Tensors call them.
+REDUCTIONS = {"sum": "sum", "prod": "prod", "max": "amax", "min": "amin", "mean": "mean"}
 #: What marks a value on which, whatever it is, no result depends: it has no derivative.
 CONSTANT = "constant"
 #: The length of rows in bodies, and the axis in NumPy's form.

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ...ir.bodies import CONSTANT, CONSTANTS, KEEPDIM, LENGTH, Body, is_reduction, without_means
+from ...ir.bodies import CONSTANT, CONSTANTS, KEEPDIM, LENGTH, REDUCTIONS, Body, is_reduction, without_means
 from ...ir.expressions import Attribute, Call, Conditional, Constant, Elements, Expr, Name, rewritten
 from ..model.operators import Operator
 from .graph import Graph, Node, Underivable, postorder
@@ -18,8 +18,6 @@ from .plan import Language, Plan
 
 #: The kinds of nodes that graphs of bodies have besides.
 _REDUCE, _CONSTANT, _LENGTH = "reduce", "constant", "length"
-#: What Tensors call the reductions.
-_METHODS = {"sum": "sum", "prod": "prod", "max": "amax", "min": "amin"}
 
 
 class RowsGraph(Graph):
@@ -118,7 +116,7 @@ class RowsGraph(Graph):
         """A reduction. Rows without elements have no extreme: any number does, for nothing is made of it."""
         dim = Name(self.body.dim)
         made, total = [
-            Call(Attribute(row, method), (dim, Constant(True))) for method in (_METHODS[name], "sum")
+            Call(Attribute(row, method), (dim, Constant(True))) for method in (REDUCTIONS[name], "sum")
         ]
         if name not in ("max", "min"):
             return made

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ...ir.bodies import NATIVE_KERNELS
 from ...ir.expressions import (
     Attribute,
     Call,
@@ -529,6 +530,8 @@ class _Translation:
             expr = value.expr if self.native or "pointwise" in operator.tags else _whole(value)
             names[name] = expr if atomic or counts.get(name, 0) < 2 else self._temporary(expr)
         names.update({n: specialiser._function(q) for n, q in kernel.calls.items()})
+        if operator.body is not None:
+            names[NATIVE_KERNELS] = specialiser.kernels_of_body(operator.name, operator.body)
         return replaced(formula.tree, names)
 
     def _temporary(self, expr: Expr) -> Expr:

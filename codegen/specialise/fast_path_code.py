@@ -269,14 +269,17 @@ class Code:
 
     def _push_body(self, body: BodyCall) -> None:
         """Of contiguous rows by its native kernel; without one, and of others, the fast path is left."""
-        dim = self.local(body.dim)
-        if body.kernels == _NONE or dim is None:
+        if body.kernels == _NONE:
             raise Unwritable("a body without a native kernel")
+        dim = self.local(body.dim) or "rows_dim"
+        if dim == "rows_dim":
+            self.push(body.dim)
+            self.add("store", dim)
         rows = [f"row{number}" for number in range(len(body.rows))]
         for name, row in zip(rows, body.rows, strict=True):
             self.push(row)
             self.add("store", name)
-            self.add("are_rows", name, dim)
+        self.add("are_rows", rows[0], dim)
         self.add("fetch_kernel", self._path(Attribute(body.kernels, body.name)))
         for name in rows:
             self.add("local", name)

@@ -37,9 +37,9 @@ def run_body(
     """
     first = rows[0]
     check_one_shape([a.shape for a in rows])
-    if kernels is not None and all([are_contiguous_rows(a, dim) and a.dtype == first.dtype for a in rows]):
+    if kernels is not None and any([are_contiguous_rows(a, dim) for a in rows]):
         kernel = kernel_of(name, first.dtype, kernels)
-        if kernel is not None:
+        if kernel is not None and all([a.dtype == first.dtype for a in rows]):
             return _natively(kernel, kept, keepdim, rows, numbers)
     if first.dtype.char in REDUCED:
         wide = [upcast(a) for a in rows]
@@ -65,7 +65,7 @@ def check_one_shape(shapes: Sequence[Sequence[int]]) -> None:
 def _natively(
     kernel: np.ufunc, kept: Sequence[bool], keepdim: bool, arrays: Sequence[Array], numbers: Sequence[float]
 ) -> Any:
-    """What a kernel makes of contiguous arrays of one shape and dtype."""
+    """What a kernel makes of arrays of one shape and dtype, whose last dimension has the rows."""
     shape, dtype = arrays[0].shape, arrays[0].dtype
     results = [np.empty(shape if row else (*shape[:-1], *[1] * keepdim), dtype) for row in kept]
     out = [as_bits(as_rows(r) if row else r.reshape(-1)) for r, row in zip(results, kept, strict=True)]

@@ -203,24 +203,6 @@ def log_softmax(xp: Any, self: Array, dim: int, half_to_float: bool) -> Array:
     return shifted - xp.log(xp.sum(xp.exp(shifted), axis=d, keepdims=True))
 
 
-def softmax_backward_data(xp: Any, grad_output: Array, output: Array, dim: int, input_dtype: Any) -> Array:
-    """``y * (g - sum(g * y, dim))``."""
-    product = grad_output * output
-    if not output.ndim:
-        return product - output * product
-    return product - output * xp.sum(product, axis=wrap_dim(dim, output.ndim), keepdims=True)
-
-
-def log_softmax_backward_data(
-    xp: Any, grad_output: Array, output: Array, dim: int, input_dtype: Any
-) -> Array:
-    """``g - exp(y) * sum(g, dim)``."""
-    total = (
-        xp.sum(grad_output, axis=wrap_dim(dim, output.ndim), keepdims=True) if output.ndim else grad_output
-    )
-    return grad_output - xp.exp(output) * total
-
-
 def native_dropout(xp: Any, input: Array, p: float, train: bool | None) -> tuple[Array, Array]:
     """The input with each element kept with probability ``1 - p`` and divided by it; and which were kept.
     RuntimeError for a ``p`` outside of [0, 1], even where nothing is dropped because ``train`` is False."""

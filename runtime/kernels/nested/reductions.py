@@ -11,9 +11,7 @@ from .. import bodies
 from ..dims import wrap_dims
 from ..nn.softmax import (
     log_softmax,
-    log_softmax_backward_data,
     softmax,
-    softmax_backward_data,
 )
 from ..reductions import (
     all_dims,
@@ -167,34 +165,21 @@ def run_body(
     rows: Sequence[RaggedArray],
     *numbers: float,
 ) -> Any:
-    """``kernels.bodies.run_body`` of each component. RuntimeError for bodies of several tensors."""
-    if len(rows) > 1 or len(kept) > 1:
-        raise RuntimeError(f"{name} takes or gives several tensors, which cannot be nested")
+    """``kernels.bodies.run_body`` of each component. RuntimeError for bodies with several results."""
+    if len(kept) > 1 or (len(rows) > 1 and not kept[0]):
+        raise RuntimeError(f"{name} has no form for nested tensors")
 
-    def of_array(array: Array, at: int, keep: bool) -> Any:
-        return bodies.run_body(kernels, name, form, kept, at, keep, (array,), *numbers)
+    def of_arrays(at: int, keep: bool, *arrays: Array) -> Any:
+        return bodies.run_body(kernels, name, form, kept, at, keep, arrays, *numbers)
 
+    first, *others = rows
     if kept[0]:
-        at = inner_dim(rows[0], dim)
-        return over(rows[0], [at], lambda array: of_array(array, at, keepdim))
-    return _reduced(lambda array, dims, keep: of_array(array, dims[0], keep), rows[0], (dim,), keepdim)
+        at = inner_dim(first, dim)
+        return over(first, [at], lambda *arrays: of_arrays(at, keepdim, *arrays), *others)
+    return _reduced(lambda array, dims, keep: of_arrays(dims[0], keep, array), first, (dim,), keepdim)
 
 
 def nested_log_softmax(self: RaggedArray, dim: int, half_to_float: bool) -> Any:
     """The logarithm of softmax in each component."""
     at = inner_dim(self, dim)
     return over(self, [at], lambda a: log_softmax(a, at, half_to_float))
-
-
-def nested_softmax_backward(grad_output: RaggedArray, output: RaggedArray, dim: int, input_dtype: Any) -> Any:
-    """The gradient of softmax."""
-    at = inner_dim(output, dim)
-    return over(output, [at], lambda y, g: softmax_backward_data(g, y, at, input_dtype), grad_output)
-
-
-def nested_log_softmax_backward(
-    grad_output: RaggedArray, output: RaggedArray, dim: int, input_dtype: Any
-) -> Any:
-    """The gradient of the logarithm of softmax."""
-    at = inner_dim(output, dim)
-    return over(output, [at], lambda y, g: log_softmax_backward_data(g, y, at, input_dtype), grad_output)

@@ -1,4 +1,4 @@
-"""softmax, log_softmax and their gradients: few passes, large arrays by blocks of rows."""
+"""softmax and log_softmax: few passes, large arrays by blocks of rows."""
 
 from __future__ import annotations
 
@@ -43,31 +43,6 @@ def softmax(self: Array, dim: int, half_to_float: bool) -> Array:
 
 
 @fast_path(
-    "are_rows output dim; fetch_kernel kernels.softmax_backward; local grad_output; "
-    "local output; rows 2; give"
-)
-def softmax_backward_data(grad_output: Array, output: Array, dim: int, input_dtype: np.dtype[Any]) -> Array:
-    """``y * (g - sum(g * y, dim))``."""
-    if output.dtype.char in REDUCED:
-        by_rows = are_contiguous_rows(output, dim)
-        found = over_reduced_rows("softmax_backward", grad_output, output) if by_rows else None
-        if found is not None:
-            return found
-        return in_float32(softmax_backward_data, grad_output, output, dim, input_dtype)
-    if has_contiguous_rows(output, dim) and grad_output.dtype == output.dtype:
-        if (kernel := kernels.softmax_backward) is not None:
-            return over_rows(kernel, grad_output, output)
-        ones = sums.row_sum_matrix(output)
-        if ones is not None:
-            out: Array = grad_output * output
-            np.subtract(grad_output, out.dot(ones), out=out)
-            out *= output
-            return out
-        return _by_rows(_softmax_backward_of_rows, output, output.shape[-1], grad_output)
-    return _along(_softmax_backward_along, output, dim, grad_output, output)
-
-
-@fast_path(
     "is_same half_to_float False; are_rows self dim; fetch_kernel kernels.log_softmax; "
     "local self; rows 1; give"
 )
@@ -89,32 +64,6 @@ def log_softmax(self: Array, dim: int, half_to_float: bool) -> Array:
     if has_contiguous_rows(self, dim):
         return _by_rows(_log_softmax_of_rows, self, self.shape[-1])
     return _along(_log_softmax_along, self, dim, self)
-
-
-@fast_path(
-    "are_rows output dim; fetch_kernel kernels.log_softmax_backward; local grad_output; "
-    "local output; rows 2; give"
-)
-def log_softmax_backward_data(
-    grad_output: Array, output: Array, dim: int, input_dtype: np.dtype[Any]
-) -> Array:
-    """``g - exp(y) * sum(g, dim)``."""
-    if output.dtype.char in REDUCED:
-        by_rows = are_contiguous_rows(output, dim)
-        found = over_reduced_rows("log_softmax_backward", grad_output, output) if by_rows else None
-        if found is not None:
-            return found
-        return in_float32(log_softmax_backward_data, grad_output, output, dim, input_dtype)
-    if has_contiguous_rows(output, dim) and grad_output.dtype == output.dtype:
-        if (kernel := kernels.log_softmax_backward) is not None:
-            return over_rows(kernel, grad_output, output)
-        ones = sums.row_sum_matrix(output)
-        if ones is not None:
-            out: Array = np.exp(output)
-            out *= grad_output.dot(ones)
-            return np.subtract(grad_output, out, out=out)
-        return _by_rows(_log_softmax_backward_of_rows, output, output.shape[-1], grad_output)
-    return _along(_log_softmax_backward_along, output, dim, grad_output, output)
 
 
 def _refuse_half_to_float() -> None:
@@ -165,13 +114,10 @@ def _log_softmax_of_few(self: Array, ones: Array) -> Array:
 # -- rows of matrices --------------------------------------------------------------------------
 
 
-def _by_rows(task: Any, self: Array, columns: int, grad_output: Array | None = None) -> Array:
-    """What ``task(rows, [gradients,] out)`` makes of the rows of a contiguous array, in a new array."""
+def _by_rows(task: Any, self: Array, columns: int) -> Array:
+    """What ``task(rows, out)`` makes of the rows of a contiguous array, in a new array."""
     out = np.empty(self.shape, self.dtype)
-    operands: tuple[Array, ...] = (self, out) if grad_output is None else (self, grad_output, out)
-    if self.ndim != 2:
-        operands = tuple([operand.reshape(-1, columns) for operand in operands])
-    rows.run(task, *operands)
+    rows.run(task, self.reshape(-1, columns), out.reshape(-1, columns))
     return out
 
 
@@ -183,17 +129,6 @@ def _softmax_of_rows(table: Array, out: Array) -> None:
 def _log_softmax_of_rows(table: Array, out: Array) -> None:
     np.exp(table, out=out)
     _logarithms(table, out, 1)
-
-
-def _softmax_backward_of_rows(table: Array, grad_output: Array, out: Array) -> None:
-    np.subtract(grad_output, np.vecdot(grad_output, table)[:, None], out=out)
-    out *= table
-
-
-def _log_softmax_backward_of_rows(table: Array, grad_output: Array, out: Array) -> None:
-    np.exp(table, out=out)
-    out *= sums.sum_along(grad_output, 1)
-    np.subtract(grad_output, out, out=out)
 
 
 # -- any axis ----------------------------------------------------------------------------------
@@ -215,15 +150,3 @@ def _softmax_along(axis: int, self: Array) -> Array:
 
 def _log_softmax_along(axis: int, self: Array) -> Array:
     return _logarithms(self, np.exp(self), axis)
-
-
-def _softmax_backward_along(axis: int, grad_output: Array, output: Array) -> Array:
-    out: Array = grad_output * output
-    out -= output * sums.sum_along(out, axis)
-    return out
-
-
-def _log_softmax_backward_along(axis: int, grad_output: Array, output: Array) -> Array:
-    out: Array = np.exp(output)
-    out *= sums.sum_along(grad_output, axis)
-    return np.subtract(grad_output, out, out=out)
