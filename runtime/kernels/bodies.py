@@ -49,9 +49,14 @@ def run_body(
     if not first.ndim:
         given = _several(form(0, *[a.reshape(1) for a in rows], *numbers))
         return _given([a.reshape(()) for a in given])
-    if not first.size:
-        return _given(_of_nothing(form, kept, axis, keepdim, rows, numbers))
-    found = _several(form(axis, *rows, *numbers))
+    if not first.size and all(kept):
+        return _given([np.empty(first.shape, first.dtype) for _ in kept])
+    try:
+        found = _several(form(axis, *rows, *numbers))
+    except ValueError:
+        if first.shape[axis]:
+            raise
+        raise IndexError(f"Expected reduction dim {axis} to have non-zero size.") from None
     return _given([a if row or keepdim else a.squeeze(axis) for a, row in zip(found, kept, strict=True)])
 
 
@@ -72,30 +77,6 @@ def _natively(
     number = np.float32 if dtype.char in REDUCED else dtype.type
     share_rows(kernel, [as_bits(as_rows(a)) for a in arrays], [number(n) for n in numbers], out)
     return _given(results)
-
-
-def _of_nothing(
-    form: Callable[..., Any],
-    kept: Sequence[bool],
-    axis: int,
-    keepdim: bool,
-    arrays: Sequence[Array],
-    numbers: Sequence[float],
-) -> list[Array]:
-    """The results of arrays without elements. IndexError where rows are empty that have an extreme."""
-    first = arrays[0]
-    shapes = [list(first.shape) for _ in kept]
-    for shape, row in zip(shapes, kept, strict=True):
-        shape[axis : axis + 1] = [shape[axis]] if row else [1] * keepdim
-    found = [np.empty(shape, first.dtype) for shape in shapes]
-    if first.shape[axis] or all([not f.size for f in found]):
-        return found
-    try:
-        made = _several(form(axis, *arrays, *numbers))
-    except ValueError:
-        message = f"Expected reduction dim {axis} to have non-zero size."
-        raise IndexError(message) from None
-    return [f if row else np.asarray(m).reshape(f.shape) for f, m, row in zip(found, made, kept, strict=True)]
 
 
 def _several(found: Any) -> Sequence[Array]:

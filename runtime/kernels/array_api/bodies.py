@@ -25,6 +25,9 @@ def run_body(
     check_one_shape([a.shape for a in rows])
     ndim = rows[0].ndim
     axis = wrap_dim(dim, ndim)
+    if all(kept) and 0 in rows[0].shape:
+        made = [xp.zeros(rows[0].shape, dtype=rows[0].dtype) for _ in kept]
+        return made[0] if len(kept) == 1 else tuple(made)
     found = form(axis, *[a if ndim else xp.reshape(a, (1,)) for a in rows], *numbers)
     results = found if len(kept) > 1 else (found,)
     if not ndim:

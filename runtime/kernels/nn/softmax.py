@@ -10,10 +10,9 @@ from ...fast_paths import fast_path
 from .. import rows, sums
 from ..dims import wrap_dim
 from ..dtypes import REDUCED
-from ..exponentials import MAX_EXPONENT, MAX_EXPONENT_LOG, SHARED, exp_shift
+from ..exponentials import MAX_EXPONENT, MAX_EXPONENT_LOG, exp_shift
 from ..native_kernels import kernels, over_reduced_rows, over_rows
 from ..reduced import in_float32
-from ..reductions import max_along
 from ..rows import are_contiguous_rows, has_contiguous_rows
 from .common import Array
 
@@ -30,16 +29,7 @@ def softmax(self: Array, dim: int, half_to_float: bool) -> Array:
         _refuse_half_to_float()
     if has_contiguous_rows(self, dim) and (kernel := kernels.softmax) is not None:
         return over_rows(kernel, self)
-    if self.dtype.char in REDUCED:
-        found = over_reduced_rows("softmax", self) if are_contiguous_rows(self, dim) else None
-        return in_float32(softmax, self, dim, False) if found is None else found
-    ones = sums.row_sum_matrix(self)
-    if ones is not None and (dim == -1 or dim == self.ndim - 1):
-        out: Array = np.exp(self)
-        return _shares(self, out, self.ndim - 1, ones)
-    if has_contiguous_rows(self, dim):
-        return _by_rows(_softmax_of_rows, self, self.shape[-1])
-    return _along(_softmax_along, self, dim, self)
+    return _computed("softmax", softmax, _softmax_of_rows, _softmax_along, self, dim)
 
 
 @fast_path(
@@ -55,15 +45,17 @@ def log_softmax(self: Array, dim: int, half_to_float: bool) -> Array:
         _refuse_half_to_float()
     if has_contiguous_rows(self, dim) and (kernel := kernels.log_softmax) is not None:
         return over_rows(kernel, self)
+    return _computed("log_softmax", log_softmax, _log_softmax_of_rows, _log_softmax_along, self, dim)
+
+
+def _computed(name: str, function: Any, of_rows: Any, along: Any, self: Array, dim: int) -> Array:
+    """By the kernel for a reduced type, else by NumPy: of contiguous rows by blocks, else along an axis."""
     if self.dtype.char in REDUCED:
-        found = over_reduced_rows("log_softmax", self) if are_contiguous_rows(self, dim) else None
-        return in_float32(log_softmax, self, dim, False) if found is None else found
-    ones = sums.row_sum_matrix(self)
-    if ones is not None and (dim == -1 or dim == self.ndim - 1):
-        return _log_softmax_of_few(self, ones)
+        found = over_reduced_rows(name, self) if are_contiguous_rows(self, dim) else None
+        return in_float32(function, self, dim, False) if found is None else found
     if has_contiguous_rows(self, dim):
-        return _by_rows(_log_softmax_of_rows, self, self.shape[-1])
-    return _along(_log_softmax_along, self, dim, self)
+        return _by_rows(of_rows, self, self.shape[-1])
+    return _along(along, self, dim, self)
 
 
 def _refuse_half_to_float() -> None:
@@ -73,14 +65,14 @@ def _refuse_half_to_float() -> None:
 # -- of exponentials and their sums ------------------------------------------------------------
 
 
-def _shares(self: Array, out: Array, axis: int, ones: Array | None = None) -> Array:
-    """``softmax`` of ``self`` in place of its exponentials, which are added by a product with ``ones``."""
-    total = sums.sum_along(out, axis) if ones is None else out.dot(ones)
+def _shares(self: Array, out: Array, axis: int) -> Array:
+    """``softmax`` of ``self`` in place of its exponentials."""
+    total = sums.sum_along(out, axis)
     less = exp_shift(self, total, axis, MAX_EXPONENT)
     if less is not None:
         np.subtract(self, less, out=out)
         np.exp(out, out=out)
-        total = sums.sum_along(out, axis) if ones is None else out.dot(ones)
+        total = sums.sum_along(out, axis)
     out /= total
     return out
 
@@ -93,21 +85,6 @@ def _logarithms(self: Array, out: Array, axis: int) -> Array:
     if less is not None:
         np.subtract(self, less, out=out)
         out -= np.log(sums.sum_along(np.exp(out), axis))
-    return out
-
-
-def _log_softmax_of_few(self: Array, ones: Array) -> Array:
-    """The logarithms of ``softmax`` along the last dimension of a small array, nothing being broadcast."""
-    out: Array = np.exp(self)
-    out /= out.dot(ones)
-    np.log(out, out=out)
-    if not (self.item(self.argmax()) <= SHARED and self.item(self.argmin()) >= -SHARED):
-        axis = self.ndim - 1
-        top = max_along(self, axis)
-        least = np.minimum.reduce(self, axis, keepdims=True)
-        shifted: Array = self - top
-        shifted -= np.log(sums.sum_along(np.exp(shifted), axis))
-        out = np.where((top <= SHARED) & (least >= -SHARED), out, shifted)
     return out
 
 
