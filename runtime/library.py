@@ -135,14 +135,14 @@ class LoadedLibrary:
         module = sys.modules.get(self.package)
         return f"the package {self.package} ({getattr(module, '__file__', None) or 'of no file'})"
 
-    def mixin(self, kind: Type) -> type | None:
+    def mixin(self, T: Type) -> type | None:
         """The class with the library's methods for a Type; None where it has none."""
         default = f"{self.generated}.type_default"  # of a backend that it does not know nothing else
-        backend = kind.backend
+        backend = T.backend
         modules = self.manifest.TYPES.get(backend.group or backend.name, (default, default))
-        there = vars(import_module(modules[kind.recording]))
+        there = vars(import_module(modules[T.recording]))
         # A class that would add nothing is not generated. Other libraries' stand in between.
-        own = [c.__name__ for c in type(kind).__mro__ if c.__module__ == type(kind).__module__]
+        own = [c.__name__ for c in type(T).__mro__ if c.__module__ == type(T).__module__]
         found = next((there[name] for name in (*own, "TypeDefault") if name in there), None)
         return found if isinstance(found, type) else None
 

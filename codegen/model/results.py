@@ -84,10 +84,10 @@ class Result:
 
     def _made(self, may_be_scalar: bool) -> Iterator[Statement]:
         r, out = Name(self.variable), self.out
-        type_ = self.type or filled("T if r.dtype is T.dtype else T.of_array(r)", r=r)
+        result_type = self.type or filled("T if r.dtype is T.dtype else T.of_array(r)", r=r)
         match self.kind:
             case ResultKind.VIEW:
-                yield let(out, call("as_view", Name("self"), r, type_))
+                yield let(out, call("as_view", Name("self"), r, result_type))
                 return
             case ResultKind.VIEWS:
                 yield let(out, filled("tuple([as_view(self, _one, T, True) for _one in r])", r=r))
@@ -101,7 +101,7 @@ class Result:
             yield If(self.relaid.condition, (let(self.variable, self.relaid.call),))
         yield let(out, call("_new", Name("Tensor")))
         yield set_slot(out, "_array", r)
-        yield set_slot(out, "_type", type_)
+        yield set_slot(out, "_type", result_type)
         yield Assign(tuple([dotted(f"{out}.{slot}") for slot in _EMPTY]), NONE)
         yield set_slot(out, "_requires_grad", FALSE)
 

@@ -47,7 +47,7 @@ def value_test(operator: Operator, argument: Argument, x: Expr, is_receiver: boo
             value = filled("tuple(x)", x=x)
         case BaseType("Scalar"):
             refused = "" if none else but_refused(operator)
-            tests = [f"x.__class__ in t.weak{refused}{_must_fit(operator, argument)}"]
+            tests = [f"x.__class__ in T.weak{refused}{_must_fit(operator, argument)}"]
         case BaseType("float"):
             tests = ["x.__class__ is float", "x.__class__ is int"]
             value = filled(f"x if {' or '.join([*none, tests[0]])} else float(x)", x=x)
@@ -61,14 +61,14 @@ def value_test(operator: Operator, argument: Argument, x: Expr, is_receiver: boo
 def _tensors_test(operator: Operator, argument: Argument) -> str:
     """The test for a list of tensors, which are of one Type most often."""
     if argument.name in operator.promoted or argument.name in operator.same_dtype:
-        return "one_type(x) is t"
+        return "one_type(x) is T"
     return "one_type(x) is not None" if operator.is_composite else "False"
 
 
 def _must_fit(operator: Operator, argument: Argument) -> str:
     """The rest of a test for numbers that an integral dtype may be too narrow for, which is an error."""
     fitting = operator.numbers == "fitting" and argument.name in operator.promoted
-    return " and float in t.weak" if fitting else ""
+    return " and float in T.weak" if fitting else ""
 
 
 def _must_agree(operator: Operator, argument: Argument) -> str:
@@ -76,9 +76,9 @@ def _must_agree(operator: Operator, argument: Argument) -> str:
     must_agree = argument.name in operator.promoted or argument.name in operator.same_dtype
     # Where layouts may differ, which one takes the call is for the second path to say.
     if must_agree or (operator.layouts and OTHER_LAYOUT in operator.tags):
-        return " and x._type is t"
+        return " and x._type is T"
     # The operators that a composite is made of say so themselves.
-    return " and x._type.backend is t.backend" if operator.layouts or not operator.is_composite else ""
+    return " and x._type.backend is T.backend" if operator.layouts or not operator.is_composite else ""
 
 
 def _ints_test(argument: Argument, size: int | None, x: Expr) -> tuple[Expr, Expr]:

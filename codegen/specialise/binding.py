@@ -12,7 +12,7 @@ from ...ir.statements import Block, If, Return, Statement, call, let, lines, ret
 from .keyword_calls import KeywordForm
 
 #: The receiver's Type, as attempts call it.
-TYPE = "t"
+TYPE = "T"
 _SELF = Name("self")
 
 

@@ -202,7 +202,7 @@ class BindingWriter:
         positional = tuple_of([names[a.name] for a in arguments if not a.kwarg_only])
         keywords = {a.name: names[a.name] for a in arguments if a.kwarg_only}
         keywords |= {"out": Name("out")} if group.outs else {}
-        one_type = filled("(t := one_type(_held := held(x))) is not None", x=names[arguments[0].name])
+        one_type = filled("(T := one_type(_held := held(x))) is not None", x=names[arguments[0].name])
         return Binding(
             group.function,
             tuple(parameters),
@@ -357,8 +357,8 @@ class BindingWriter:
         number = names.get(arguments[1].name)
         if number is None:
             return
-        tests = [filled(f"x.__class__ in t.weak{but_refused(operator)}", x=number)]
-        values = [_SELF, filled("t.number(x)", x=number)]
+        tests = [filled(f"x.__class__ in T.weak{but_refused(operator)}", x=number)]
+        values = [_SELF, filled("T.number(x)", x=number)]
         for a in arguments[2:]:
             default_value: tuple[Expr, Expr] = (TRUE, default_of(a) or NONE)
             given = value_test(operator, a, names[a.name], False) if a.name in names else default_value

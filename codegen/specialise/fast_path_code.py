@@ -110,7 +110,7 @@ class Code:
         match expr:
             case Name(name) if name in self.values:
                 self.push(self.values[name])
-            case Name("t"):
+            case Name("T"):
                 self.add("type")
             case Name("args") if self.loose:
                 self.add("rest", 0)
@@ -165,7 +165,7 @@ class Code:
         """Whether something is computed, or an attribute of such, not a name of the module."""
         match expr:
             case Name(name):
-                return name in self.names or name in self.values or name == "t"
+                return name in self.names or name in self.values or name == "T"
             case Attribute(value):
                 return self._is_of_local(value)
         return True
@@ -384,7 +384,7 @@ class Code:
                 name := self.local(value)
             ) is not None:
                 return "have_one_type", name
-            case Operation("is", (Call(Name("one_type"), (value,)), Name("t"))) if (
+            case Operation("is", (Call(Name("one_type"), (value,)), Name("T"))) if (
                 name := self.local(value)
             ) is not None:
                 return "have_type", name
@@ -400,9 +400,9 @@ class Code:
                 found = self._identity_test(name, other)
                 return None if found is None else ("not", *found)
             case Operation("is", (Attribute(Attribute(value, "_type"), "backend"), other)):
-                name = self.local(value) if other == Attribute(Name("t"), "backend") else None
+                name = self.local(value) if other == Attribute(Name("T"), "backend") else None
                 return None if name is None else ("has_backend", name)
-            case Operation("in", (Name(kind), Attribute(Name("t" | "T"), "weak"))) if kind not in self.names:
+            case Operation("in", (Name(kind), Attribute(Name("T"), "weak"))) if kind not in self.names:
                 return "weak_has", kind
             case Operation("is" | "is not" | "in" as symbol, (Attribute(value, attribute), other)):
                 name = self.local(value)
@@ -440,11 +440,11 @@ class Code:
         match attribute, other:
             case "__class__", Name("plain") if symbol == "in":
                 return "is_plain", name
-            case "__class__", Attribute(Name("t" | "T"), "weak") if symbol == "in":
+            case "__class__", Attribute(Name("T"), "weak") if symbol == "in":
                 return "is_weak", name
             case "__class__", Name(kind) if symbol != "in":
                 return "is_class", name, kind
-            case "_type", Name("t" | "T") if symbol != "in":
+            case "_type", Name("T") if symbol != "in":
                 return "has_type", name
         return None
 

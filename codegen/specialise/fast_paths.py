@@ -494,7 +494,7 @@ def _add_guard(code: Code, test: Expr) -> None:
         case Operation(
             "is not",
             (
-                Assigned("t", Call(Name("one_type"), (Assigned(own, Call(Name("held"), (Name(name),))),))),
+                Assigned("T", Call(Name("one_type"), (Assigned(own, Call(Name("held"), (Name(name),))),))),
                 Constant(None),
             ),
         ):
@@ -524,7 +524,7 @@ def _add_attempt(code: Code, attempt: Attempt, receiver: Expr | None) -> None:
     following = code.label()
     if attempt.tests:
         code.test(all_of(attempt.tests), following)
-    owners = [Name("t"), *([] if receiver is None else [Attribute(receiver, "_type")])]
+    owners = [Name("T"), *([] if receiver is None else [Attribute(receiver, "_type")])]
     match attempt.call:
         case Call(Attribute(owner, method), arguments, ()) if owner in owners:
             for argument in arguments:

@@ -58,7 +58,7 @@ def _finish(method: KernelMethod) -> Iterator[Keyword]:
     """What becomes of the arrays, where it is not the plain thing."""
     first = method.results[0]
     if first.type is not None and first.kind is not ResultKind.VIEWS:
-        yield Keyword("kind", first.type)
+        yield Keyword("result_type", first.type)
     if first.cast is not None:
         yield Keyword("store", filled(_STORE[first.cast]))
     layouts = [_layout(r) for r in method.results]

@@ -237,8 +237,8 @@ class NodeWriter:
             yield unpack_statement(spec, arguments[name], positions.get(name), name in conditional)
         for name, number in results_used(spec.operator, gradient):
             rewriter.known.add(name)
-            kind = f"node.type[{number}]" if takes_tuple(spec.operator) else "node.type"
-            yield Local(name, filled(f"unpack_result(node, node._result{number}, {number}, {kind})"))
+            T = f"node.type[{number}]" if takes_tuple(spec.operator) else "node.type"
+            yield Local(name, filled(f"unpack_result(node, node._result{number}, {number}, {T})"))
 
     # -- forward mode ------------------------------------------------------------------------
 

@@ -435,11 +435,11 @@ class Specialiser:
                 name = Name(parameter_name(a.name))
                 there = Elements("tuple", (Attribute(name, "_array"),))
                 given.append(Starred(Conditional(is_none(name), Elements("tuple", ()), there)))
-        type_ = _RESULT_TYPES.get(operator.result_kind, Name("T"))
+        result_type = _RESULT_TYPES.get(operator.result_kind, Name("T"))
         return Call(
             self._function(function.qualified),
             tuple(given),
-            (Keyword("dtype", Attribute(type_, "dtype")),),
+            (Keyword("dtype", Attribute(result_type, "dtype")),),
         )
 
     def _function(self, qualified: str) -> Expr:
@@ -459,7 +459,7 @@ class Specialiser:
         operator = variant.operator
         returns = operator.schema.returns
         # Of what kinds of arrays there are several the array tells the Type.
-        type_ = _RESULT_TYPES.get(operator.result_kind) if self.backend.is_strided else None
+        result_type = _RESULT_TYPES.get(operator.result_kind) if self.backend.is_strided else None
         masked = any(a.name == "output_mask" for a in operator.schema.arguments)
         cast = _cast(operator) if hooked else None
         found: list[Result] = []
@@ -467,7 +467,7 @@ class Specialiser:
             number = "" if len(returns) == 1 else str(i)
             kind = _KINDS[self.is_view(variant), r.type.is_tensor_list]
             of_kind = cast if kind is ResultKind.TENSOR else None
-            found.append(Result(f"_r{number}", f"out{number}", type_, kind, of_kind, masked))
+            found.append(Result(f"_r{number}", f"out{number}", result_type, kind, of_kind, masked))
         return tuple(found)
 
     def _has_layouts(self, kernel: Kernel, operator: Operator) -> bool:

@@ -218,8 +218,8 @@ def _zeros_like(target: Any, requires_grad: bool) -> Any:
     """The gradient of what was not used; of an edge, whose tensor nobody has, RuntimeError."""
     if isinstance(target, GradientEdge):
         raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
-    kind = target._type
-    zeros = kind.wrap(kind.backend.lib.zeros(target._array.shape, kind.dtype))
+    T = target._type
+    zeros = T.wrap(T.backend.lib.zeros(target._array.shape, T.dtype))
     zeros._requires_grad = requires_grad
     return zeros
 

@@ -138,27 +138,27 @@ class AccumulateInLayout(AccumulateGrad):
 AccumulateInLayout.__name__ = AccumulateInLayout.__qualname__ = AccumulateGrad.__name__
 
 
-def add_in_layout(type: Any, meta: AutogradMeta, grad: Any) -> None:
+def add_in_layout(T: Any, meta: AutogradMeta, grad: Any) -> None:
     """Add an array to a gradient, both of any layout: strided is what is strided in one of them."""
-    kind, total = type.of_array(grad), meta.grad
+    T, total = T.of_array(grad), meta.grad
     if total is None:
-        meta.grad = kind.wrap(kind.backend.lib.copy(grad))
+        meta.grad = T.wrap(T.backend.lib.copy(grad))
         return
     own, lib = total._type.backend, total._type.backend.lib
     check_write(total)
-    if own.rank <= kind.backend.rank:
+    if own.rank <= T.backend.rank:
         begin_write(total)
-        summed = lib.add_(total._array, lib.cast(grad, total._array.dtype) if own is kind.backend else grad)
+        summed = lib.add_(total._array, lib.cast(grad, total._array.dtype) if own is T.backend else grad)
         if summed is not total._array:
             lib.copyto(total._array, summed)
     else:
-        meta.grad = kind.wrap(kind.backend.lib.add(grad, total._array))
+        meta.grad = T.wrap(T.backend.lib.add(grad, total._array))
 
 
 def _common_dtype(total: Any, grad: Any) -> Any:
     """The array dtype in which an array is added to a gradient of another scalar type."""
-    kind = total._type
-    return promote_types(kind.scalar_type, kind.of_array(grad).scalar_type).array_dtype
+    T = total._type
+    return promote_types(T.scalar_type, T.of_array(grad).scalar_type).array_dtype
 
 
 def fits(lib: Any, grad: Any, like: Any) -> bool:

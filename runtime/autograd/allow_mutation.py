@@ -88,8 +88,8 @@ class AllowMutation(Layer):
                 self._preserve(tensor)
             return
         for handle in self._handles.pop(_address(written), ()):
-            kind = handle.tensor._type
-            handle.tensor = kind.wrap(kind.backend.lib.copy(handle.tensor._array))
+            T = handle.tensor._type
+            handle.tensor = T.wrap(T.backend.lib.copy(handle.tensor._array))
 
 
 _entered = False

@@ -151,8 +151,8 @@ def run_watched(node: Node, run: Callable[[], tuple[Any, ...] | None]) -> tuple[
         for number, (gradient, edge) in enumerate(zip(grads, node.next_edges, strict=False)):
             if gradient is None or edge is None:
                 continue
-            kind = edge[0].type
-            lib = (kind[edge[1]] if kind.__class__ is tuple else kind).backend.lib
+            T = edge[0].type
+            lib = (T[edge[1]] if T.__class__ is tuple else T).backend.lib
             if lib.isnan_any(gradient._array if isinstance(gradient, TensorBase) else gradient):
                 nan = RuntimeError(f"Function '{node.name()}' returned nan values in its {number}th output.")
                 warn_where(node, nan)

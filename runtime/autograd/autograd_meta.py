@@ -68,11 +68,11 @@ class AutogradMeta:
         known = self.accumulator
         return known() if known.__class__ is weakref.ref else known  # type: ignore[return-value]
 
-    def fit_accumulator(self, shape: tuple[int, ...], type: Any) -> None:
+    def fit_accumulator(self, shape: tuple[int, ...], T: Any) -> None:
         """Tell the accumulator that its leaf has another shape or Type from now on."""
         accumulator = self.live_accumulator()
         if accumulator is not None:
-            accumulator.shape, accumulator.type = shape, self.grad_type or type
+            accumulator.shape, accumulator.type = shape, self.grad_type or T
 
 
 def meta_of(tensor: Any) -> AutogradMeta:

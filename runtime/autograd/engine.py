@@ -149,14 +149,14 @@ def _deliver_fitted(
 ) -> None:
     """Give the result ``index`` of ``node`` to where it goes, as it must be there."""
     target, number = edge[0], edge[1]
-    shape, kind = target.shape, target.type
+    shape, T = target.shape, target.type
     graph = task.over_tensors
-    if kind.__class__ is tuple:
-        shape, kind = shape[number], kind[number]
+    if T.__class__ is tuple:
+        shape, T = shape[number], T[number]
     elif not graph and defer(task.deferred, target, value):
         return
     fit = fit_tensor if graph else fit_array
-    deliver(buffers, target, number, fit(value, shape, kind, node, index), graph)
+    deliver(buffers, target, number, fit(value, shape, T, node, index), graph)
 
 
 def _run_watched(task: GraphTask, buffers: Buffers, node: Node, given: list[Any]) -> tuple[Any, ...] | None:
@@ -221,10 +221,10 @@ def _run_hooked(
 ) -> tuple[Any, ...]:
     """Run a Node that has hooks of its own, which see Tensors."""
     several = node.type.__class__ is tuple
-    kinds = node.type if several else (node.type,)
+    types = node.type if several else (node.type,)
     incoming = grad if several else (grad,)
     if not graph:
-        incoming = tuple([None if g is None else wrapped(g, k) for g, k in zip(incoming, kinds, strict=True)])
+        incoming = tuple([None if g is None else wrapped(g, T) for g, T in zip(incoming, types, strict=True)])
     if extra.pre_hooks:
         incoming = run_pre_hooks(extra.pre_hooks, incoming)
     # The list is to hold nothing that the Node could take over when no hook looks at it afterwards.
@@ -246,7 +246,7 @@ def _run_hooked(
     if not graph:
         result = tuple(
             [
-                None if g is None else _type_at(edge, kinds[0]).of_array(g).wrap(g)
+                None if g is None else _type_at(edge, types[0]).of_array(g).wrap(g)
                 for g, edge in zip(result, node.next_edges, strict=False)
             ]
         )
@@ -258,8 +258,8 @@ def _type_at(edge: Edge | None, default: Any) -> Any:
     """The Type of the gradient that goes along an edge."""
     if edge is None:
         return default
-    kind = edge[0].type
-    return kind[edge[1]] if kind.__class__ is tuple else kind
+    T = edge[0].type
+    return T[edge[1]] if T.__class__ is tuple else T
 
 
 def any_defined(grad: Any) -> bool:
@@ -289,12 +289,12 @@ def _capture(task: GraphTask, buffers: Buffers, capture: Capture) -> None:
         elif len(capture.wanted) == 1:
             grads = None  # so that an array that only this function holds is seen to be that
         if value is not None and not task.over_tensors:
-            kind = node.type[number] if several else node.type
-            value = as_array(value, kind)
-            kind = kind.of_array(value)
+            T = node.type[number] if several else node.type
+            value = as_array(value, T)
+            T = T.of_array(value)
             if not is_locals_only(value):
-                value = kind.backend.lib.copy(value)
-            value = kind.wrap(value)
+                value = T.backend.lib.copy(value)
+            value = T.wrap(value)
         task.captured[index] = value
 
 
@@ -304,15 +304,15 @@ def _run_extra(node: Node, extra: NodeExtra, grad: Any, graph: bool) -> Any:
         return grad
     several = node.type.__class__ is tuple
     values = list(grad) if several else [grad]
-    kinds = node.type if several else (node.type,)
-    for number, kind in enumerate(kinds):
+    types = node.type if several else (node.type,)
+    for number, T in enumerate(types):
         hooks = None if extra.tensor_hooks is None else extra.tensor_hooks.get(number)
         keeper = None if extra.retained is None else extra.retained.get(number)
         if not hooks and keeper is None:
             continue
         value = values[number]
         if value is not None and not graph:
-            value = wrapped(value, kind)
+            value = wrapped(value, T)
         if hooks:
             value = run_hooks(hooks, value)
         tensor = None if keeper is None else keeper()

@@ -121,13 +121,13 @@ class inference_mode(ContextDecorator):  # the user's spelling
 # -- operators -------------------------------------------------------------------------------
 
 
-def run_in_mode(kind: Any, method: str, arguments: tuple[Any, ...]) -> Any:
+def run_in_mode(T: Any, method: str, arguments: tuple[Any, ...]) -> Any:
     """Run a method of the twin of a Type that is not of the thread's mode.
 
     Outside of inference mode, inference tensors alone have no history to record, not even leaves
     that require gradients. RuntimeError when one would be saved for the history of others.
     """
-    function = getattr(kind.twin, method)
+    function = getattr(T.twin, method)
     if grad_mode.inference:
         return function(*arguments)
     if any([t._type.recording for t in tensors_in(arguments)]):

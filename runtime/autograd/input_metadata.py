@@ -17,17 +17,17 @@ class InputMetadata:
 
     __slots__ = ("device", "dtype", "shape")
 
-    def __init__(self, shape: Shape, type: Any) -> None:
+    def __init__(self, shape: Shape, T: Any) -> None:
         self.shape = Size(shape)
-        self.dtype = type.scalar_type
-        self.device = type.backend.device
+        self.dtype = T.scalar_type
+        self.device = T.backend.device
 
     def __repr__(self) -> str:
         return f"InputMetadata(shape={list(self.shape)}, dtype={self.dtype}, device={self.device})"
 
 
-def fit_array(value: Any, shape: Shape, type: Any, source: Node, index: int) -> Any:
-    """The array ``value`` with ``shape`` and the dtype of ``type``.
+def fit_array(value: Any, shape: Shape, T: Any, source: Node, index: int) -> Any:
+    """The array ``value`` with ``shape`` and the dtype of ``T``.
 
     Raises RuntimeError when ``shape`` does not broadcast to the array's shape. ``source`` and
     ``index`` name the gradient in the message.
@@ -35,23 +35,23 @@ def fit_array(value: Any, shape: Shape, type: Any, source: Node, index: int) -> 
     if value.shape != shape:
         if not broadcasts_to(shape, value.shape):
             raise _misfit(value.shape, shape, source, index)
-        value = type.accepted(value).backend.lib.sum_to(value, shape)
-    if value.dtype is not type.dtype:
-        type = type.accepted(value)
-        value = type.backend.lib.cast(value, type.dtype)
+        value = T.accepted(value).backend.lib.sum_to(value, shape)
+    if value.dtype is not T.dtype:
+        T = T.accepted(value)
+        value = T.backend.lib.cast(value, T.dtype)
     return value
 
 
-def fit_tensor(value: Any, shape: Shape, type: Any, source: Node, index: int) -> Any:
+def fit_tensor(value: Any, shape: Shape, T: Any, source: Node, index: int) -> Any:
     """As ``fit_array``, for a Tensor, and differentiable."""
     found: Shape = value._array.shape
     if found != shape:
         if not broadcasts_to(shape, found):
             raise _misfit(found, shape, source, index)
         value = apply_linear(SumTo(value._type, found, shape), value)
-    if value._array.dtype is not type.dtype:
-        kind = type.accepted(value._array)
-        value = value if kind is value._type else apply_linear(Cast(value._type, kind), value)
+    if value._array.dtype is not T.dtype:
+        T = T.accepted(value._array)
+        value = value if T is value._type else apply_linear(Cast(value._type, T), value)
     return value
 
 
@@ -64,18 +64,18 @@ def broadcasts_to(shape: Shape, target: Shape) -> bool:
     return shape == tail or all([n in (1, m) for n, m in zip(shape, tail, strict=True)])
 
 
-def as_array(value: Any, type: Any) -> Any:
+def as_array(value: Any, T: Any) -> Any:
     """``value`` as a proper array: a 0-d gradient may be a scalar of the array library."""
     if value.shape == () and not hasattr(value.dtype, "layout"):
-        kind = type.of_array(value)
-        return kind.backend.lib.full((), value, kind.dtype)
+        T = T.of_array(value)
+        return T.backend.lib.full((), value, T.dtype)
     return value
 
 
-def wrapped(value: Any, type: Any) -> Any:
-    """A gradient that arrives where one of ``type`` is awaited, as a Tensor, in the layout that it has."""
-    array = as_array(value, type)
-    return type.of_array(array).wrap(array)
+def wrapped(value: Any, T: Any) -> Any:
+    """A gradient that arrives where one of ``T`` is awaited, as a Tensor, in the layout that it has."""
+    array = as_array(value, T)
+    return T.of_array(array).wrap(array)
 
 
 def _misfit(found: Shape, expected: Shape, source: Node, index: int) -> RuntimeError:

@@ -48,8 +48,8 @@ class LinearBackward(Node):
 
     __slots__ = ("map",)
 
-    def __init__(self, map: LinearMap, edge: Edge | None, shape: Shape, type: Any) -> None:
-        super().__init__((edge,), shape, type)
+    def __init__(self, map: LinearMap, edge: Edge | None, shape: Shape, T: Any) -> None:
+        super().__init__((edge,), shape, T)
         self.map = map
 
     def apply(self, grad: Any) -> tuple[Any, ...]:
@@ -138,10 +138,10 @@ def add_tensors(a: Any, b: Any) -> Any:
     if active or a._type is not b._type:  # one may be an inference tensor
         # A layout that takes mixed calls comes second: sums of strided and sparse tensors are strided.
         return b + a if a._type.backend.rank > b._type.backend.rank else a + b
-    kind = a._type
-    out = kind.wrap(kind.backend.lib.add(a._array, b._array))
+    T = a._type
+    out = T.wrap(T.backend.lib.add(a._array, b._array))
     if (a._requires_grad or b._requires_grad) and grad_mode.enabled:
-        out._edge = (AddBackward0((gradient_edge(a), gradient_edge(b)), out._array.shape, kind), 0)
+        out._edge = (AddBackward0((gradient_edge(a), gradient_edge(b)), out._array.shape, T), 0)
         out._requires_grad = True
     return out
 
@@ -154,8 +154,8 @@ class ShapeMap(LinearMap):
 
     __slots__ = ("lead", "source", "target", "type")
 
-    def __init__(self, type: Any, source: Shape, target: Shape, lead: Shape = ()) -> None:
-        self.type = type
+    def __init__(self, T: Any, source: Shape, target: Shape, lead: Shape = ()) -> None:
+        self.type = T
         self.source = source
         self.target = target
         self.lead = lead
@@ -240,8 +240,8 @@ class Identity(LinearMap):
 
     node: ClassVar[type[LinearBackward]] = AliasBackward0
 
-    def __init__(self, type: Any) -> None:
-        self.type = type
+    def __init__(self, T: Any) -> None:
+        self.type = T
 
     def __call__(self, array: Any) -> Any:
         return array
@@ -260,8 +260,8 @@ class Placed(Identity):
 
     node = CloneBackward0
 
-    def __init__(self, type: Any, place: Callable[[Any, int], Any], lead: int = 0) -> None:
-        super().__init__(type)
+    def __init__(self, T: Any, place: Callable[[Any, int], Any], lead: int = 0) -> None:
+        super().__init__(T)
         self.place = place
         self.lead = lead
 

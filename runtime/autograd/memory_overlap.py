@@ -59,12 +59,12 @@ def _overlap(target: Any, value: Any, whole: bool) -> bool:
 
 def _window(tensor: Any) -> TensorGeometry:
     """Where a tensor's elements lie, from the start of all memory: for that of its own one must search."""
-    array, kind = tensor._array, tensor._type
-    if not kind.backend.mutable:
+    array, T = tensor._array, tensor._type
+    if not T.backend.mutable:
         return geometry_of(tensor)
-    lib = kind.backend.lib
-    offset = lib.data_ptr(array) // array.itemsize if kind.backend.has_data else lib.storage_offset(array)
-    return TensorGeometry(tuple(array.shape), lib.strides(array), offset, kind)
+    lib = T.backend.lib
+    offset = lib.data_ptr(array) // array.itemsize if T.backend.has_data else lib.storage_offset(array)
+    return TensorGeometry(tuple(array.shape), lib.strides(array), offset, T)
 
 
 def _steps(geometry: TensorGeometry) -> list[int]:

@@ -51,11 +51,11 @@ class Node:
     #: Hooks and such; None for nearly all Nodes.
     extra: NodeExtra | None
 
-    def __init__(self, next_edges: tuple[Edge | None, ...] = (), shape: Any = (), type: Any = None) -> None:
+    def __init__(self, next_edges: tuple[Edge | None, ...] = (), shape: Any = (), T: Any = None) -> None:
         self.next_edges = next_edges
         self.sequence_nr = next_sequence_nr()
         self.shape = shape
-        self.type = type
+        self.type = T
         self.extra = None
 
     def __init_subclass__(cls) -> None:
@@ -94,7 +94,7 @@ class Node:
         if self.type.__class__ is not tuple:
             return None if grad is None else self.type.of_array(grad).wrap(grad)
         pairs = zip(grad, self.type, strict=True)
-        return tuple([None if g is None else kind.of_array(g).wrap(g) for g, kind in pairs])
+        return tuple([None if g is None else T.of_array(g).wrap(g) for g, T in pairs])
 
     def name(self) -> str:
         """``MulBackward0`` and the like."""
@@ -175,7 +175,7 @@ class Node:
 
         several = self.type.__class__ is tuple
         pairs = zip(self.shape, self.type, strict=True) if several else ((self.shape, self.type),)
-        return tuple([None if kind is None else InputMetadata(shape, kind) for shape, kind in pairs])
+        return tuple([None if T is None else InputMetadata(shape, T) for shape, T in pairs])
 
     def __repr__(self) -> str:
         return f"<{self.name()} object at {id(self):#x}>"
@@ -242,8 +242,8 @@ class Error(Node):
 
     runs_undefined = True
 
-    def __init__(self, message: str, next_edges: tuple[Edge | None, ...], shape: Any, type: Any) -> None:
-        super().__init__(next_edges, shape, type)
+    def __init__(self, message: str, next_edges: tuple[Edge | None, ...], shape: Any, T: Any) -> None:
+        super().__init__(next_edges, shape, T)
         self.message = message
 
     def apply(self, grad: Any) -> tuple[Any, ...]:
@@ -257,8 +257,8 @@ class NotImplementedNode(Error):
 
     __slots__ = ()
 
-    def __init__(self, operator: str, next_edges: tuple[Edge | None, ...], shape: Any, type: Any) -> None:
-        super().__init__("", next_edges, shape, type)
+    def __init__(self, operator: str, next_edges: tuple[Edge | None, ...], shape: Any, T: Any) -> None:
+        super().__init__("", next_edges, shape, T)
         self.made_by(operator.partition(".")[0])
 
     def made_by(self, function: str) -> None:

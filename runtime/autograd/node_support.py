@@ -92,8 +92,8 @@ def materialize(node: Any, grads: Sequence[Any], number: int) -> Any:
     """The gradient of one of several results as a Tensor; zeros when none has come."""
     found = grads[number]
     if found is None:
-        kind = node.type[number]
-        found = kind.wrap(kind.backend.lib.zeros(node.shape[number], kind.dtype))
+        T = node.type[number]
+        found = T.wrap(T.backend.lib.zeros(node.shape[number], T.dtype))
     return found
 
 
@@ -101,8 +101,8 @@ def materialize_array(node: Any, grads: Sequence[Any], number: int) -> Any:
     """As ``materialize``, as an array."""
     found = grads[number]
     if found is None:
-        kind = node.type[number]
-        found = kind.backend.lib.zeros(node.shape[number], kind.dtype)
+        T = node.type[number]
+        found = T.backend.lib.zeros(node.shape[number], T.dtype)
     return found
 
 
@@ -204,10 +204,10 @@ def not_differentiable(argument: str, operator: str) -> RuntimeError:
     )
 
 
-def no_gradients(operator: str, kind: Any) -> RuntimeError:
+def no_gradients(operator: str, T: Any) -> RuntimeError:
     """The error of a result that is to have a history, and is asked for in a Type without gradients."""
     return RuntimeError(
-        f"{public_name(operator)}: Autograd not support dtype: {kind.scalar_type.type_name}; the result "
+        f"{public_name(operator)}: Autograd not support dtype: {T.scalar_type.type_name}; the result "
         "has no gradient, so call it without recording, as in no_grad()"
     )
 
@@ -248,8 +248,8 @@ def zero_tangent(primal: Any) -> Any:
         return None
     if isinstance(primal, (list, tuple)):
         return [zero_tangent(p) for p in primal]
-    kind = primal._type
-    return kind.wrap(kind.backend.lib.zeros(primal._array.shape, kind.dtype))
+    T = primal._type
+    return T.wrap(T.backend.lib.zeros(primal._array.shape, T.dtype))
 
 
 # -- composites with a derivative of their own -------------------------------------------------

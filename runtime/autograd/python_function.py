@@ -293,8 +293,8 @@ class PyNode(Node):
 
     def _zeros(self, number: int) -> Any:
         """The gradient of a result that none has come for; None of what is no Tensor."""
-        kind = self.type[number]
-        return None if kind is None else kind.wrap(kind.backend.lib.zeros(self.shape[number], kind.dtype))
+        T = self.type[number]
+        return None if T is None else T.wrap(T.backend.lib.zeros(self.shape[number], T.dtype))
 
     def _gradients(self, given: tuple[Any, ...]) -> tuple[Any, ...]:
         """Of what ``backward`` returned, the gradients of the inputs that are Tensors."""
@@ -329,14 +329,14 @@ class PyNode(Node):
         edge = self.next_edges[index]
         if edge is None:
             return
-        kind = edge[0].type[edge[1]] if edge[0].type.__class__ is tuple else edge[0].type
+        T = edge[0].type[edge[1]] if edge[0].type.__class__ is tuple else edge[0].type
         what = f"Function {self.name()} returned an invalid gradient at index {index}"
-        if gradient._type.backend.device != kind.backend.device:
+        if gradient._type.backend.device != T.backend.device:
             raise RuntimeError(
-                f"{what} - expected device {kind.backend.device} but got {gradient._type.backend.device}"
+                f"{what} - expected device {T.backend.device} but got {gradient._type.backend.device}"
             )
-        if kind.any_dtype:
+        if T.any_dtype:
             return
-        found, wanted = gradient._type.scalar_type, kind.scalar_type
+        found, wanted = gradient._type.scalar_type, T.scalar_type
         if not found.is_floating_point and found.is_complex is not wanted.is_complex:
             raise RuntimeError(f"{what} - expected dtype {wanted}, or one like it, but got {found}")

@@ -31,21 +31,21 @@ def implicit_grad(root: Any) -> Any:
     """The gradient of a root of which none is given: one; RuntimeError unless it is a real scalar."""
     if isinstance(root, TensorBase) and not root._requires_grad:
         return None  # an error of its own comes when the edge is looked for
-    shape, kind = metadata_of(root)
+    shape, T = metadata_of(root)
     if shape and element_count(shape) != 1:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
-    if not kind.scalar_type.is_floating_point:
+    if not T.scalar_type.is_floating_point:
         raise RuntimeError(
-            f"grad can be implicitly created only for real scalar outputs but got {kind.scalar_type}"
+            f"grad can be implicitly created only for real scalar outputs but got {T.scalar_type}"
         )
-    return kind.wrap(kind.backend.lib.full(shape, 1, kind.dtype))
+    return T.wrap(T.backend.lib.full(shape, 1, T.dtype))
 
 
 def _check_given_grad(index: int, root: Any, given: Any) -> None:
-    shape, kind = metadata_of(root)
-    if given._type.backend.device != kind.backend.device:
+    shape, T = metadata_of(root)
+    if given._type.backend.device != T.backend.device:
         raise RuntimeError(
-            f"invalid gradient at index {index} - expected device {kind.backend.device} but got "
+            f"invalid gradient at index {index} - expected device {T.backend.device} but got "
             f"{given._type.backend.device}"
         )
     if given._array.shape != shape:
@@ -53,7 +53,7 @@ def _check_given_grad(index: int, root: Any, given: Any) -> None:
             f"Mismatch in shape: grad_output[{index}] has a shape of {list(given._array.shape)} and "
             f"output[{index}] has a shape of {list(shape)}."
         )
-    here, there = kind.scalar_type, given._type.scalar_type
+    here, there = T.scalar_type, given._type.scalar_type
     if here.is_complex is not there.is_complex:
         raise RuntimeError(
             "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch "

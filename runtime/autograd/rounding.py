@@ -19,8 +19,8 @@ Result = TypeVar("Result")
 
 def is_reduced(value: Any) -> bool:
     """Whether something is a tensor that is computed in a wider type than it has."""
-    kind = getattr(value, "_type", None)
-    return kind is not None and bool(kind.rounds)
+    T = getattr(value, "_type", None)
+    return T is not None and bool(T.rounds)
 
 
 def widened(*tensors: Any) -> Any:
@@ -49,24 +49,22 @@ def _widened(tensor: Any) -> Any:
 
 
 def _cast(tensor: Any, scalar_type: dtype) -> Any:
-    kind = tensor._type
-    return (
-        tensor if kind.scalar_type is scalar_type else apply_linear(Cast(kind, kind.of(scalar_type)), tensor)
-    )
+    T = tensor._type
+    return tensor if T.scalar_type is scalar_type else apply_linear(Cast(T, T.of(scalar_type)), tensor)
 
 
 def widened_call(
-    kind: Any, arguments: Sequence[Any], first: bool = False, one_step: bool = False
+    T: Any, arguments: Sequence[Any], first: bool = False, one_step: bool = False
 ) -> list[Any] | None:
-    """The arguments of a composite that is rounded once, widened; None where it does not give ``kind``.
+    """The arguments of a composite that is rounded once, widened; None where it does not give ``T``.
 
     That is so where a dtype is asked for, or where a floating tensor of another one takes part. With
     ``first`` results are of the first tensor's dtype, and the others may be of the wide one. ``one_step`` is
     a composite of one operator, which rounds once by itself: None, too, where nothing but its result is kept.
     """
     given = {t._type.scalar_type for t in tensors_in(arguments) if t._type.scalar_type.is_inexact}
-    others = {kind.scalar_type, kind.scalar_type.opmath} if first else {kind.scalar_type}
-    if kind.scalar_type not in given or given - others or any([isinstance(a, dtype) for a in arguments]):
+    others = {T.scalar_type, T.scalar_type.opmath} if first else {T.scalar_type}
+    if T.scalar_type not in given or given - others or any([isinstance(a, dtype) for a in arguments]):
         return None
     if one_step and len(given) == 1 and not (active or _recorded(arguments)):
         return None
@@ -77,12 +75,12 @@ def _recorded(arguments: Sequence[Any]) -> bool:
     return grad_mode.enabled and any([t._requires_grad for t in tensors_in(arguments)])
 
 
-def rounded(kind: Any, result: Any) -> Any:
-    """The result of a call with ``widened_call``'s arguments, with what is wide cast to ``kind``."""
-    wide = kind.scalar_type.opmath
+def rounded(T: Any, result: Any) -> Any:
+    """The result of a call with ``widened_call``'s arguments, with what is wide cast to ``T``."""
+    wide = T.scalar_type.opmath
     if not isinstance(result, (tuple, list)):
-        return _cast(result, kind.scalar_type) if result._type.scalar_type is wide else result
-    found = [rounded(kind, part) for part in result]
+        return _cast(result, T.scalar_type) if result._type.scalar_type is wide else result
+    found = [rounded(T, part) for part in result]
     return found if result.__class__ is list else result.__class__(found)
 
 

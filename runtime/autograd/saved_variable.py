@@ -122,9 +122,9 @@ def unpack_result_array(node: SavesResults, array: Any, number: int) -> Any:
     return array
 
 
-def unpack_result(node: SavesResults, array: Any, number: int, kind: Any) -> Any:
+def unpack_result(node: SavesResults, array: Any, number: int, T: Any) -> Any:
     """A saved result as a Tensor whose history, if it has a gradient, is this Node."""
-    out = kind.wrap(unpack_result_array(node, array, number))
+    out = T.wrap(unpack_result_array(node, array, number))
     if number not in node.constants:
         out._edge = (node, number)
         out._requires_grad = True
@@ -138,8 +138,8 @@ def check_result(node: SavesResults, array: Any, number: int) -> None:
     assert node.result_versions is not None
     for storage, version in node.result_versions.get(number, ()):
         if storage.version != version:
-            kind = node.type[number] if node.type.__class__ is tuple else node.type
-            raise modified_in_place(array, kind, (node, number), storage.version, version)
+            T = node.type[number] if node.type.__class__ is tuple else node.type
+            raise modified_in_place(array, T, (node, number), storage.version, version)
 
 
 def alias(tensor: Any, edge: Edge | None, tangents: bool = True) -> Any:
@@ -156,7 +156,7 @@ def alias(tensor: Any, edge: Edge | None, tangents: bool = True) -> Any:
     return out
 
 
-def modified_in_place(array: Any, kind: Any, edge: Edge | None, found: int, expected: int) -> RuntimeError:
+def modified_in_place(array: Any, T: Any, edge: Edge | None, found: int, expected: int) -> RuntimeError:
     """The error for a saved value that was written to."""
     origin = ""
     if edge is not None and edge[0].num_inputs and not hasattr(edge[0], "variable"):
@@ -173,6 +173,6 @@ def modified_in_place(array: Any, kind: Any, edge: Edge | None, found: int, expe
         )
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[tengen.{kind.scalar_type.type_name}Tensor {list(array.shape)}]{origin} is at version {found}; "
+        f"[tengen.{T.scalar_type.type_name}Tensor {list(array.shape)}]{origin} is at version {found}; "
         f"expected version {expected} instead. Hint: {hint}"
     )

@@ -47,9 +47,9 @@ class Packed(PackedBase):
     #: No version to compare with.
     _storage: ClassVar[None] = None
 
-    def __init__(self, tensor: Any, hooks: HookPair, kind: Any, edge: Edge | None) -> None:
+    def __init__(self, tensor: Any, hooks: HookPair, T: Any, edge: Edge | None) -> None:
         self.unpack_hook = hooks.unpack
-        self.type = kind
+        self.type = T
         self.edge = edge
         self.packed = call_pack(hooks, tensor)
 
@@ -182,11 +182,11 @@ def pack_result(node: Any, name: str, number: int, hooks: HookPair, detached: bo
     array = getattr(node, name)
     if array is None or array is FREED or isinstance(array, PackedBase):
         return
-    kind = result_type(node, number)
-    tensor = kind.wrap(array)
+    T = result_type(node, number)
+    tensor = T.wrap(array)
     if not detached:
         tensor._edge, tensor._requires_grad = (node, number), True
-    packed = Packed(tensor, hooks, kind, None)
+    packed = Packed(tensor, hooks, T, None)
     if node.result_versions is None:
         node.result_versions = {}  # so that the slot is looked at before its value is used
     setattr(node, name, packed)

@@ -117,11 +117,11 @@ def _run_inplace(
 
 def _source(tensor: Any, storage: Any, copied: bool, requires: bool) -> tuple[Any, Any]:
     """What a Node may save in the tensor's place: a handle of its own, since that changes its history."""
-    kind = tensor._type
+    T = tensor._type
     if copied:
-        source = kind.wrap(kind.backend.lib.copy(tensor._array))
+        source = T.wrap(T.backend.lib.copy(tensor._array))
     else:
-        source = kind.wrap(tensor._array)
+        source = T.wrap(tensor._array)
         source._storage = storage
     edge = gradient_edge(tensor) if requires else None
     if edge is not None:
@@ -130,7 +130,7 @@ def _source(tensor: Any, storage: Any, copied: bool, requires: bool) -> tuple[An
         source._requires_grad = True
     if active:
         # The map is one also where the source is no copy: its tangent will be written over, as it is.
-        notify_alias(tensor, source, AliasKind.COPIED if copied else AliasKind.ALIAS, Copy(kind))
+        notify_alias(tensor, source, AliasKind.COPIED if copied else AliasKind.ALIAS, Copy(T))
     return source, edge
 
 
@@ -200,19 +200,19 @@ def check_same_dtype(op_name: str, result: Any, target: Any) -> None:
 
 def _new_edge(op_name: str, tensor: Any, result: Any, args: Sequence[Any], own_edge: Any) -> Edge:
     """Where the gradient of what was written goes: to the Node of ``result``, made to fit the tensor."""
-    kind, shape = tensor._type, tensor._array.shape
+    T, shape = tensor._type, tensor._array.shape
     if not result._requires_grad:
         # The operator has no derivative: what was there before no longer matters to anything.
-        node = UndefinedGrad((own_edge,), shape, kind)
+        node = UndefinedGrad((own_edge,), shape, T)
         node.operator = op_name
         return node, 0
     if result._array.shape != shape:
         result = apply_linear(BroadcastTo(result._type, result._array.shape, shape), result)
-    if result._type is not kind:
-        result = apply_linear(Cast(result._type, kind), result)
+    if result._type is not T:
+        result = apply_linear(Cast(result._type, T), result)
     if result._edge is None or any([result is value for value in args]):
         # An argument itself came back; its own history is not to be that of two tensors.
-        result = apply_linear(Identity(kind), result)
+        result = apply_linear(Identity(T), result)
     edge: Edge = result._edge
     if edge[0].__class__ is NotImplementedNode:
         edge[0].made_by(op_name)

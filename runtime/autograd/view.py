@@ -56,19 +56,19 @@ class ViewList(list[weakref.ref[Any]]):
 
 
 @fast_path("is_tensor source; is_array array; is_type type; view; give")
-def as_view(source: Any, array: Any, type: Any, multi: bool = False) -> Any:
+def as_view(source: Any, array: Any, T: Any, multi: bool = False) -> Any:
     """A Tensor over ``array``, a view of the array of ``source``; it has no history yet.
 
     ``multi`` says that it is one of several views that one operator returns.
     """
     out = _new(Tensor)
     out._array = array
-    out._type = type
+    out._type = T
     out._requires_grad = False
     out._edge = out._meta = None
     storage: Storage = source._storage or storage_of(source)
     out._storage = storage
-    if not type.recording:
+    if not T.recording:
         out._base = None
         return out  # views of inference tensors have no history that would have to be kept up
     base = source._base
@@ -212,9 +212,9 @@ class StaleView(Error):
     __slots__ = ()
 
 
-def differentiable(type: Any) -> bool:
+def differentiable(T: Any) -> bool:
     """Whether tensors of this Type can require gradients."""
-    scalar_type = type.scalar_type
+    scalar_type = T.scalar_type
     flag: bool = scalar_type.is_inexact
     return flag
 

@@ -15,11 +15,11 @@ class TensorGeometry:
 
     __slots__ = ("offset", "shape", "strides", "type")
 
-    def __init__(self, shape: Shape, strides: Shape, offset: int, type: Any) -> None:
+    def __init__(self, shape: Shape, strides: Shape, offset: int, T: Any) -> None:
         self.shape = shape
         self.strides = strides
         self.offset = offset
-        self.type = type
+        self.type = T
 
     @property
     def itemsize(self) -> int:

@@ -17,7 +17,7 @@ Shape = tuple[int, ...]
 class ViewStep(Protocol):
     """An operator whose results are views of its first argument, with the other arguments."""
 
-    kind: Any
+    type: Any
     shape: Shape
 
     def read(self, array: Any) -> tuple[Any, ...]:
@@ -76,13 +76,13 @@ class ViewPath:
             path = path.parent
         return tuple(reversed(found))
 
-    def geometry(self, type: Any) -> TensorGeometry | None:
+    def geometry(self, T: Any) -> TensorGeometry | None:
         """Where the elements, of a Type, would lie in strided memory; None where they could not."""
         meta = self._on_meta()
         if meta is False:
             return None
         lib, array = meta._type.backend.lib, meta._array
-        return TensorGeometry(tuple(array.shape), lib.strides(array), lib.storage_offset(array), type)
+        return TensorGeometry(tuple(array.shape), lib.strides(array), lib.storage_offset(array), T)
 
     def _on_meta(self) -> Any:
         if self._meta is None:
@@ -97,9 +97,9 @@ class ArrayGeometry:
 
     __slots__ = ("shape", "type")
 
-    def __init__(self, shape: Shape, type: Any) -> None:
+    def __init__(self, shape: Shape, T: Any) -> None:
         self.shape = shape
-        self.type = type
+        self.type = T
 
 
 class PathGeometry:

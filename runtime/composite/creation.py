@@ -91,26 +91,26 @@ def _check_same_layout(self: Tensor, layout: Layout | None) -> None:
         )
 
 
-def _like(self: Tensor, kind: Type, memory_format: Any) -> Any:
+def _like(self: Tensor, T: Type, memory_format: Any) -> Any:
     """New memory of the shape of ``self``, with its order of dimensions where that is dense."""
-    library, array = kind.backend.lib, self._array
+    library, array = T.backend.lib, self._array
     own = self._type.backend.lib
-    if not kind.backend.is_strided:
-        return library.empty_like(array, kind.dtype)
+    if not T.backend.is_strided:
+        return library.empty_like(array, T.dtype)
     keeps = memory_format is None or memory_format is preserve_format
     if memory_format is contiguous_format or (keeps and self.is_contiguous() and array.size):
-        return library.empty(array.shape, kind.dtype)
+        return library.empty(array.shape, T.dtype)
     if not self._type.backend.is_strided:
-        return library.empty(array.shape, kind.dtype)
+        return library.empty(array.shape, T.dtype)
     strides = strides_in(memory_format, array.shape, own.strides(array))
-    return library.empty_strided(array.shape, strides, kind.dtype)
+    return library.empty_strided(array.shape, strides, T.dtype)
 
 
 def empty_like(self: Tensor, dtype: Any, layout: Any, device: Any, memory_format: Any) -> Tensor:
     """Whatever the memory held; nothing is stored in a sparse tensor."""
     _check_same_layout(self, layout)
-    kind = _type(self, dtype, device, layout, memory_format)
-    return _in_layout(kind.wrap(unwritten(_like(self, kind, memory_format))), self, layout)
+    T = _type(self, dtype, device, layout, memory_format)
+    return _in_layout(T.wrap(unwritten(_like(self, T, memory_format))), self, layout)
 
 
 def full_like(
@@ -121,62 +121,62 @@ def full_like(
     Raises RuntimeError for a number that the dtype cannot hold.
     """
     _check_same_layout(self, layout)
-    kind = _type(self, dtype, device, layout, memory_format)
-    if not kind.backend.is_strided:
-        made: Tensor = kind.wrap(_like(self, kind, memory_format))
+    T = _type(self, dtype, device, layout, memory_format)
+    if not T.backend.is_strided:
+        made: Tensor = T.wrap(_like(self, T, memory_format))
         return _in_layout(made.fill_(fill_value), self, layout)
-    array, library = _like(self, kind, memory_format), kind.backend.lib
-    value = library.full((), filler(self.shape, fill_value, kind.scalar_type.array_dtype), kind.dtype)
-    if not kind.backend.mutable:
-        return kind.wrap(library.broadcast_to(value, array.shape))
+    array, library = _like(self, T, memory_format), T.backend.lib
+    value = library.full((), filler(self.shape, fill_value, T.scalar_type.array_dtype), T.dtype)
+    if not T.backend.mutable:
+        return T.wrap(library.broadcast_to(value, array.shape))
     library.copyto(array, value)
-    return kind.wrap(array)
+    return T.wrap(array)
 
 
 def zeros_like(self: Tensor, dtype: Any, layout: Any, device: Any, memory_format: Any) -> Tensor:
     """0 everywhere; nothing is stored in a sparse tensor."""
-    kind = _type(self, dtype, device, layout, memory_format)
-    if not kind.backend.is_strided:
-        made: Tensor = kind.wrap(kind.backend.lib.zeros_like(self._array, kind.dtype))
+    T = _type(self, dtype, device, layout, memory_format)
+    if not T.backend.is_strided:
+        made: Tensor = T.wrap(T.backend.lib.zeros_like(self._array, T.dtype))
         return _in_layout(made, self, layout)
     plain = memory_format is None and self._type.backend.is_strided and self.is_contiguous()
     if (plain and self._array.size) or not self._type.backend.is_strided:
-        return kind.wrap(kind.backend.lib.zeros(self._array.shape, kind.dtype))
+        return T.wrap(T.backend.lib.zeros(self._array.shape, T.dtype))
     return full_like(self, 0, dtype, layout, device, memory_format)
 
 
-def _is_plain(self: Tensor, kind: Type, memory_format: Any) -> bool:
+def _is_plain(self: Tensor, T: Type, memory_format: Any) -> bool:
     """Whether a tensor like ``self`` is as a new one of its shape is."""
-    strided = kind.backend.is_strided and self._type.backend.is_strided
+    strided = T.backend.is_strided and self._type.backend.is_strided
     return memory_format is None and strided and self.is_contiguous() and self._array.size > 0
 
 
 def ones_like(self: Tensor, dtype: Any, layout: Any, device: Any, memory_format: Any) -> Tensor:
     """1 everywhere, or where a sparse tensor stores elements."""
     _check_same_layout(self, layout)
-    kind = _type(self, dtype, device, layout, memory_format)
-    if _is_plain(self, kind, memory_format):
-        return kind.wrap(kind.backend.lib.ones(self._array.shape, kind.dtype))
+    T = _type(self, dtype, device, layout, memory_format)
+    if _is_plain(self, T, memory_format):
+        return T.wrap(T.backend.lib.ones(self._array.shape, T.dtype))
     return full_like(self, 1, dtype, layout, device, memory_format)
 
 
 # -- a given shape ------------------------------------------------------------------------
 
 
-def _made(name: str, kind: Type, make: Callable[..., Any], size: Shape, *rest: Any) -> Tensor:
+def _made(name: str, T: Type, make: Callable[..., Any], size: Shape, *rest: Any) -> Tensor:
     """What ``make`` makes of this size. RuntimeError for one that is negative or takes more than there is."""
     try:
-        return kind.wrap(make(check_size(size), *rest))
+        return T.wrap(make(check_size(size), *rest))
     except Exception as error:
         raise explain(error, name) from None
 
 
 def new_empty(self: Tensor, size: Shape, dtype: Any, layout: Any, device: Any) -> Tensor:
     """Whatever the memory held. Raises RuntimeError for a negative dimension, as all of these do."""
-    kind = _type(self, dtype, device, layout)
-    if len(kind.backend.layouts) > 1:
+    T = _type(self, dtype, device, layout)
+    if len(T.backend.layouts) > 1:
         return new_zeros(self, size, dtype, layout, device)
-    made = _made("new_empty", kind, kind.backend.lib.empty, size, kind.dtype)
+    made = _made("new_empty", T, T.backend.lib.empty, size, T.dtype)
     unwritten(made._array)
     return made
 
@@ -185,48 +185,48 @@ def new_empty_strided(
     self: Tensor, size: Shape, stride: Shape, dtype: Any, layout: Any, device: Any
 ) -> Tensor:
     """Whatever the memory held, with strides in elements."""
-    kind = _type(self, dtype, device)
-    return F.empty_strided(size, stride, dtype=kind.scalar_type, layout=layout, device=kind.backend.device)
+    T = _type(self, dtype, device)
+    return F.empty_strided(size, stride, dtype=T.scalar_type, layout=layout, device=T.backend.device)
 
 
 def new_full(self: Tensor, size: Shape, fill_value: Number, dtype: Any, layout: Any, device: Any) -> Tensor:
     """``fill_value`` everywhere. Raises RuntimeError for a number that the dtype cannot hold."""
-    kind = _type(self, dtype, device, layout)
-    value = filler(size, fill_value, kind.scalar_type.array_dtype)
-    return _made("new_full", kind, kind.backend.lib.full, size, value, kind.dtype)
+    T = _type(self, dtype, device, layout)
+    value = filler(size, fill_value, T.scalar_type.array_dtype)
+    return _made("new_full", T, T.backend.lib.full, size, value, T.dtype)
 
 
 def new_ones(self: Tensor, size: Shape, dtype: Any, layout: Any, device: Any) -> Tensor:
     """1 everywhere."""
-    kind = _type(self, dtype, device, layout)
-    return _made("new_ones", kind, kind.backend.lib.ones, size, kind.dtype)
+    T = _type(self, dtype, device, layout)
+    return _made("new_ones", T, T.backend.lib.ones, size, T.dtype)
 
 
 def new_zeros(self: Tensor, size: Shape, dtype: Any, layout: Any, device: Any) -> Tensor:
     """0 everywhere, in the layout of ``self`` unless told otherwise."""
-    kind = _type(self, dtype, device, layout)
-    if len(kind.backend.layouts) > 1:
+    T = _type(self, dtype, device, layout)
+    if len(T.backend.layouts) > 1:
         layout = layout or self.layout
-        return F.zeros(size, dtype=kind.scalar_type, layout=layout, device=kind.backend.device)
-    return _made("new_zeros", kind, kind.backend.lib.zeros, size, kind.dtype)
+        return F.zeros(size, dtype=T.scalar_type, layout=layout, device=T.backend.device)
+    return _made("new_zeros", T, T.backend.lib.zeros, size, T.dtype)
 
 
 # -- random -------------------------------------------------------------------------------
 
 
-def _drawn_like(self: Tensor, make: Callable[..., Tensor], kind: Type, generator: Any) -> Tensor:
+def _drawn_like(self: Tensor, make: Callable[..., Tensor], T: Type, generator: Any) -> Tensor:
     """What ``make`` draws in the shape of ``self``, of the Type."""
     given = {} if generator is None else {"generator": generator}
-    return make(self.shape, dtype=kind.scalar_type, device=kind.backend.device, **given)
+    return make(self.shape, dtype=T.scalar_type, device=T.backend.device, **given)
 
 
 def rand_like(
     self: Tensor, dtype: Any, layout: Any, device: Any, memory_format: Any, generator: Any
 ) -> Tensor:
     """Uniform in [0, 1)."""
-    kind = _type(self, dtype, device, layout, memory_format)
-    if _is_plain(self, kind, memory_format):
-        return _drawn_like(self, F.rand, kind, generator)
+    T = _type(self, dtype, device, layout, memory_format)
+    if _is_plain(self, T, memory_format):
+        return _drawn_like(self, F.rand, T, generator)
     return empty_like(self, dtype, layout, device, memory_format).uniform_(generator=generator)
 
 
@@ -234,9 +234,9 @@ def randn_like(
     self: Tensor, dtype: Any, layout: Any, device: Any, memory_format: Any, generator: Any
 ) -> Tensor:
     """Standard normal."""
-    kind = _type(self, dtype, device, layout, memory_format)
-    if _is_plain(self, kind, memory_format):
-        return _drawn_like(self, F.randn, kind, generator)
+    T = _type(self, dtype, device, layout, memory_format)
+    if _is_plain(self, T, memory_format):
+        return _drawn_like(self, F.randn, T, generator)
     return empty_like(self, dtype, layout, device, memory_format).normal_(generator=generator)
 
 

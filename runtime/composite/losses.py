@@ -142,14 +142,14 @@ def _is_fused(self: Tensor, target: Tensor, weight: Tensor | None) -> bool:
 
     What is not is left to ``nll_loss_nd``, and its errors.
     """
-    kind, shape = self._type, self.shape
+    T, shape = self._type, self.shape
     return (
         0 < len(shape) < 3
         and (*target.shape, shape[-1]) == shape
         and 0 not in shape
         and target.dtype is int64
-        and has_operator(kind, "_fused_cross_entropy")
-        and target._type.backend is kind.backend
+        and has_operator(T, "_fused_cross_entropy")
+        and target._type.backend is T.backend
         and (weight is None or (weight._type is self._type and not weight.requires_grad))
     )
 

@@ -178,18 +178,18 @@ def to(
     self: Tensor, dtype: Any = None, device: Any = None, copy: bool = False, memory_format: Any = None
 ) -> Tensor:
     """``self`` as another dtype, on another device; itself where nothing changes and no copy is asked for."""
-    kind = self._type
-    wanted = kind.scalar_type if dtype is None else dtype
-    moved = device is not None and device.type != kind.backend.device.type
-    if wanted is kind.scalar_type and not moved and not copy and _stands_in(self, memory_format):
+    T = self._type
+    wanted = T.scalar_type if dtype is None else dtype
+    moved = device is not None and device.type != T.backend.device.type
+    if wanted is T.scalar_type and not moved and not copy and _stands_in(self, memory_format):
         return self
-    if wanted is not kind.scalar_type and not wanted.is_inexact:
+    if wanted is not T.scalar_type and not wanted.is_inexact:
         self = self.detach()  # no gradient flows through integers
     if moved:
         return _moved(self, wanted, device)
     if active:
         return F._to_copy(self, dtype=dtype, memory_format=memory_format)
-    result: Tensor = kind._to_copy(self, dtype, None, None, None, False, memory_format)
+    result: Tensor = T._to_copy(self, dtype, None, None, None, False, memory_format)
     return result
 
 

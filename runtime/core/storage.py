@@ -18,7 +18,7 @@ from .storage_conversions import StorageConversions
 if TYPE_CHECKING:
     from .tensor_base import TensorBase
 
-T = TypeVar("T", bound="TensorBase")
+_Tensor = TypeVar("_Tensor", bound="TensorBase")
 
 _new = object.__new__
 
@@ -65,7 +65,7 @@ def begin_write(tensor: TensorBase) -> None:
     storage_of(tensor).version += 1
 
 
-def hold(tensor: T) -> T:
+def hold(tensor: _Tensor) -> _Tensor:
     """The tensor, whose memory stays where it is from now on: NumPy has it, too, or another library."""
     hold_memory(tensor._array)
     return tensor
@@ -277,8 +277,8 @@ class UntypedStorage(StorageConversions):
         """Whether the tensor is a window of this memory; not one whose slots are still being filled."""
         if tensor._wraps or not hasattr(tensor, "_array"):  # what wraps may not say of which type it is
             return False
-        kind: Any = getattr(tensor, "_type", None)
-        if kind is None or kind.backend is not self._backend:
+        T: Any = getattr(tensor, "_type", None)
+        if T is None or T.backend is not self._backend:
             return False
         lib = self._backend.lib
         root = lib.root(tensor._array)

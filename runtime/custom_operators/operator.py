@@ -263,12 +263,12 @@ class CustomOperator(Operator):
     def backend(self, tensors: Sequence[Any], arguments: Sequence[Any]) -> str:
         """The name of the backend whose kernel is meant; empty where no argument says it."""
         name = ""
-        kind: Any = None
+        T: Any = None
         for tensor in tensors:
-            if tensor._type is kind:
+            if tensor._type is T:
                 continue
-            kind = tensor._type
-            found: str = kind.backend.name
+            T = tensor._type
+            found: str = T.backend.name
             if found != name and (not name or name == DEVICES[default_device.type]):
                 name = found
         if name:

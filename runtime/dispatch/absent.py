@@ -65,18 +65,18 @@ def keeps(methods: str) -> Callable[[C], C]:
 
 
 @cache
-def has_operator(kind: Type, method: str) -> bool:
+def has_operator(T: Type, method: str) -> bool:
     """Whether a Type has the operator whose method has this name, for its own dtype."""
-    return not isinstance(getattr_static(kind.recorded(False).__class__, method), Absent | Promoted)
+    return not isinstance(getattr_static(T.recorded(False).__class__, method), Absent | Promoted)
 
 
-def unsupported(kind: Type, method: str) -> Exception:
+def unsupported(T: Type, method: str) -> Exception:
     """The error of an operator that a Type does not have."""
     found = by_method(method)
     if found is None:
-        return AttributeError(f"{kind.name} has no operator {method!r}")
-    text = (found.refuse or {}).get(kind.scalar_type.category)
-    what, name = f"{kind.scalar_type.type_name!r} ({kind.backend.name})", public_name(found.function)
+        return AttributeError(f"{T.name} has no operator {method!r}")
+    text = (found.refuse or {}).get(T.scalar_type.category)
+    what, name = f"{T.scalar_type.type_name!r} ({T.backend.name})", public_name(found.function)
     error: Exception = NotImplementedError(f'"{name}" not implemented for {what}')
     if text is not None:
         error = RuntimeError(f"{name}: {text}")

@@ -58,12 +58,12 @@ def one_type(tensors: Any) -> Type | None:
     """The Type that all the tensors of a list or tuple have; None when there is no such."""
     if tensors.__class__ is not list and tensors.__class__ is not tuple:
         return None
-    kind: Type | None = None
+    T: Type | None = None
     for t in tensors:
-        if t.__class__ not in plain or (t._type is not kind and kind is not None):
+        if t.__class__ not in plain or (t._type is not T and T is not None):
             return None
-        kind = t._type
-    return kind
+        T = t._type
+    return T
 
 
 def or_given(result: Any, given: Any) -> Any:

@@ -21,6 +21,7 @@ from .view_steps import shared_view, shared_views
 
 Compute = Callable[[], Any]
 Convert = Callable[..., Any]
+Hook = Convert | None
 
 
 def in_shape_of(out: Any, functional: Convert) -> Convert:
@@ -38,20 +39,20 @@ def run_kernel(
     method: str,
     arguments: tuple[Any, ...],
     compute: Compute,
-    kind: Any = None,
-    store: Convert | None = None,
-    layout: Convert | None = None,
-    as_array: Convert | None = None,
+    result_type: Any = None,
+    store: Hook = None,
+    layout: Hook = None,
+    as_array: Hook = None,
 ) -> Any:
     """What a kernel computes as a Tensor, of the thread's mode.
 
-    ``kind`` is its Type; by default that of the array. ``as_array`` makes an array of a scalar of the array
-    library's, ``store`` converts it to the Type's dtype, ``layout`` gives it PyTorch's strides. An error of
-    the kernel's is raised as that of the operator.
+    ``result_type`` is its Type, by default that of the array. ``as_array`` makes an array of a scalar of the
+    array library's, ``store`` converts it to the Type's dtype, ``layout`` gives it PyTorch's strides. An
+    error of the kernel's is raised as that of the operator.
     """
 
     def finish(array: Any) -> Any:
-        return _finished(T, array, kind, store, layout, as_array)
+        return _finished(T, array, result_type, store, layout, as_array)
 
     return _run(T, method, arguments, compute, finish)
 
@@ -61,16 +62,16 @@ def run_kernels(
     method: str,
     arguments: tuple[Any, ...],
     compute: Compute,
-    kind: Any = None,
-    store: Convert | None = None,
-    layouts: Sequence[Convert | None] | None = None,
-    as_array: Convert | None = None,
+    result_type: Any = None,
+    store: Hook = None,
+    layouts: Sequence[Hook] | None = None,
+    as_array: Hook = None,
 ) -> Any:
     """As ``run_kernel``, of several results or a list: a tuple, with None where a result is not asked for."""
 
     def finish(arrays: Sequence[Any]) -> tuple[Any, ...]:
         pairs = zip(arrays, layouts or (None,) * len(arrays), strict=True)
-        return tuple([_finished(T, array, kind, store, layout, as_array) for array, layout in pairs])
+        return tuple([_finished(T, array, result_type, store, layout, as_array) for array, layout in pairs])
 
     return _run(T, method, arguments, compute, finish)
 
@@ -80,22 +81,24 @@ def run_factory(
     method: str,
     arguments: tuple[Any, ...],
     compute: Compute,
-    kind: Any = None,
-    store: Convert | None = None,
-    layout: Convert | None = None,
-    as_array: Convert | None = None,
+    result_type: Any = None,
+    store: Hook = None,
+    layout: Hook = None,
+    as_array: Hook = None,
 ) -> Any:
     """As ``run_kernel``, in the mode that the Type is of."""
-    return _finished(T, _computed(method, arguments, compute), kind, store, layout, as_array)
+    return _finished(T, _computed(method, arguments, compute), result_type, store, layout, as_array)
 
 
-def run_view(T: Any, method: str, arguments: tuple[Any, ...], compute: Compute, kind: Any = None) -> Any:
+def run_view(
+    T: Any, method: str, arguments: tuple[Any, ...], compute: Compute, result_type: Any = None
+) -> Any:
     """A view of the first argument."""
     array = _computed(method, arguments, compute)
-    kind = kind or T.of_array(array)
+    result_type = result_type or T.of_array(array)
     if not T.backend.mutable:
-        return shared_view(arguments[0], array, kind, method, arguments[1:])
-    return as_view(arguments[0], array, kind)
+        return shared_view(arguments[0], array, result_type, method, arguments[1:])
+    return as_view(arguments[0], array, result_type)
 
 
 def run_views(T: Any, method: str, arguments: tuple[Any, ...], compute: Compute) -> tuple[Any, ...]:
@@ -160,9 +163,7 @@ def running_operator() -> str:
     return public_name(method if operator is None else operator.name)
 
 
-def _finished(
-    T: Any, array: Any, kind: Any, store: Convert | None, layout: Convert | None, as_array: Convert | None
-) -> Any:
+def _finished(T: Any, array: Any, result_type: Any, store: Hook, layout: Hook, as_array: Hook) -> Any:
     if array is None:
         return None
     if as_array is not None:
@@ -171,4 +172,4 @@ def _finished(
         array = store(array, T.dtype)
     if layout is not None:
         array = layout(array)
-    return (T.of_array(array) if kind is None else kind).wrap(array)
+    return (T.of_array(array) if result_type is None else result_type).wrap(array)

@@ -194,29 +194,29 @@ def extend_types(extension: Callable[[Type], type | None]) -> None:
     """
     seen: dict[int, type | None] = {}
     while True:
-        for kind in list(_matrix.values()):
-            if id(kind) not in seen:  # this may import: not below the lock
-                seen[id(kind)] = extension(kind)
+        for T in list(_matrix.values()):
+            if id(T) not in seen:  # this may import: not below the lock
+                seen[id(T)] = extension(T)
         with inference.lock:
             if len(seen) == len(_matrix):
-                for kind in _matrix.values():
-                    _extend(kind, seen[id(kind)])
+                for T in _matrix.values():
+                    _extend(T, seen[id(T)])
                 _extensions.append(extension)
                 return
 
 
-def _extend(kind: Type, mixin: type | None) -> None:
+def _extend(T: Type, mixin: type | None) -> None:
     """Make a Type, which all its tensors keep, one of a class that derives from the mixin and its own."""
-    former = type(kind)
+    former = type(T)
     if mixin is not None:
         body = {"__slots__": (), "__doc__": former.__doc__, "__module__": former.__module__}
-        kind.__class__ = type(former.__name__, (mixin, former), body)
+        T.__class__ = type(former.__name__, (mixin, former), body)
 
 
 def _unsettle(inside: bool) -> None:
     """While a thread is in inference mode, Types that record look at the mode before they make a result."""
-    for kind in _matrix.values():
-        kind.unsettled = not kind.recording or inside
+    for T in _matrix.values():
+        T.unsettled = not T.recording or inside
 
 
 inference.tell = _unsettle

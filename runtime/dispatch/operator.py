@@ -131,25 +131,25 @@ class Operator:
         if self.same_dtype:
             self._check_same_dtype(arguments)
         if self.promote:
-            arguments, kind = self._promote(arguments, tensors)
+            arguments, T = self._promote(arguments, tensors)
         else:
-            kind = self._common_type(tensors, arguments)
-        if self.scalars and not kind.scalar_type.is_complex:
-            arguments = self._real_numbers(arguments, kind)
-        result = getattr(kind, self.method)(*arguments)
+            T = self._common_type(tensors, arguments)
+        if self.scalars and not T.scalar_type.is_complex:
+            arguments = self._real_numbers(arguments, T)
+        result = getattr(T, self.method)(*arguments)
         if inference.ever and grad_mode.enabled and mixes(arguments):
             check_saved(result)
         return result
 
-    def _real_numbers(self, arguments: tuple[Any, ...], kind: Type) -> tuple[Any, ...]:
+    def _real_numbers(self, arguments: tuple[Any, ...], T: Type) -> tuple[Any, ...]:
         """The arguments without complex numbers; bool may hold one (is it 0?): there the kernel decides."""
-        if kind.scalar_type.category == "bool":
+        if T.scalar_type.category == "bool":
             return arguments
         for i in self.scalars:
             value = arguments[i]
             if value.__class__ is complex:
                 if value.imag:
-                    what = f"type {kind.scalar_type} without overflow"
+                    what = f"type {T.scalar_type} without overflow"
                     raise RuntimeError(f"{public_name(self.function)}: value cannot be converted to {what}")
                 arguments = (*arguments[:i], value.real, *arguments[i + 1 :])
         return arguments
@@ -163,9 +163,9 @@ class Operator:
         chosen, layout, where, _ = arguments[at:behind]  # dtype, layout, device, pin_memory
         if chosen is None:
             chosen = self._inferred(arguments)
-        kind = type_of(chosen, as_device(where), None, "strided" if layout is None else layout.name)
+        T = type_of(chosen, as_device(where), None, "strided" if layout is None else layout.name)
         rest = arguments[:at] + arguments[behind:]
-        made = getattr(kind, self.method)(*rest)
+        made = getattr(T, self.method)(*rest)
         return made if layout is None or made.layout is layout else made.to_sparse(layout=layout)
 
     def _inferred(self, arguments: tuple[Any, ...]) -> dtype:
@@ -201,52 +201,50 @@ class Operator:
         """The Type of the first tensor, or that of the layout which decides; all must live on its device."""
         if not tensors:
             return type_of(get_default_dtype(), as_device(None))
-        kind: Type = tensors[0]._type
-        others = [t._type for t in tensors if t._type is not kind]
+        T: Type = tensors[0]._type
+        others = [t._type for t in tensors if t._type is not T]
         for other in others:
-            if other.backend is not kind.backend:
-                kind = self._joint(kind, other, tensors, arguments)
-            if other.recording and not kind.recording:
-                kind = kind.recorded(True)
-        if self.layouts and len(tensors) > 1 and kind.backend.name in self.layouts:
-            self._check_layouts(kind, tensors, arguments)
-        return kind
+            if other.backend is not T.backend:
+                T = self._joint(T, other, tensors, arguments)
+            if other.recording and not T.recording:
+                T = T.recorded(True)
+        if self.layouts and len(tensors) > 1 and T.backend.name in self.layouts:
+            self._check_layouts(T, tensors, arguments)
+        return T
 
-    def _joint(
-        self, kind: Type, other: Type, tensors: Sequence[TensorBase], arguments: Sequence[Any]
-    ) -> Type:
+    def _joint(self, T: Type, other: Type, tensors: Sequence[TensorBase], arguments: Sequence[Any]) -> Type:
         """The Type of a call with tensors of two backends, which are of two layouts on one device.
 
         NotImplementedError for layouts that the operator does not take together.
         """
-        if other.backend.device != kind.backend.device:
+        if other.backend.device != T.backend.device:
             raise self._devices_differ(tensors)
-        if other.backend.rank > kind.backend.rank:
-            kind = get_type(other.backend.name, kind.scalar_type, kind.recording)
+        if other.backend.rank > T.backend.rank:
+            T = get_type(other.backend.name, T.scalar_type, T.recording)
         if self.decomposes:
-            return kind
-        getattr(kind, self.method)  # which says so where there is no kernel at all
-        self._check_layouts(kind, tensors, arguments)
-        return kind
+            return T
+        getattr(T, self.method)  # which says so where there is no kernel at all
+        self._check_layouts(T, tensors, arguments)
+        return T
 
-    def _check_layouts(self, kind: Type, tensors: Sequence[TensorBase], arguments: Sequence[Any]) -> None:
+    def _check_layouts(self, T: Type, tensors: Sequence[TensorBase], arguments: Sequence[Any]) -> None:
         """NotImplementedError for layouts that the operator does not take together."""
         places = [i for i in self.tensors if arguments[i] is not None]
         backends = {i: _backends_of(arguments[i]) for i in places}
-        chosen = tuple([i for i in places if backends[i] == {kind.backend}])
-        allowed = (self.layouts or {}).get(kind.backend.name, (tuple(places),))
+        chosen = tuple([i for i in places if backends[i] == {T.backend}])
+        allowed = (self.layouts or {}).get(T.backend.name, (tuple(places),))
         others = [b for i in places if i not in chosen for b in backends[i]]
         if allowed is None:  # a pointwise operator that is called on values
             allowed = (chosen,)
         if chosen not in allowed or not all([b.is_strided for b in others]):
-            taken = " or ".join(kind.backend.layouts)
+            taken = " or ".join(T.backend.layouts)
             if any([t.is_nested for t in tensors]):
                 taken = "nested tensors"
             found = ", ".join([f"{shown(self.parameters[i])} {_layouts_of(arguments[i])}" for i in places])
             sets = [" and ".join([shown(self.parameters[i]) for i in one]) for one in allowed]
             raise NotImplementedError(
                 f"{public_name(self.function)}: got tensors of the layouts {found}; "
-                f"{kind.backend.name} takes {taken} as {', or as '.join(sets)} alone"
+                f"{T.backend.name} takes {taken} as {', or as '.join(sets)} alone"
             )
 
     def _devices_differ(self, tensors: Sequence[TensorBase]) -> RuntimeError:
@@ -282,19 +280,19 @@ class Operator:
             elif value is not None:
                 taking_part.append(value)
         common = common_dtype(taking_part, self.promote)
-        kind = self._common_type_ignoring_scalars(tensors, arguments).of(common)
+        T = self._common_type_ignoring_scalars(tensors, arguments).of(common)
         cast = list(arguments)
         for i in self.promoted:
             value = cast[i]
             if value.__class__ in (list, tuple):
-                cast[i] = [cast_alias(t, kind) for t in value]
+                cast[i] = [cast_alias(t, T) for t in value]
             elif isinstance(value, TensorBase):
-                cast[i] = cast_alias(value, kind)
+                cast[i] = cast_alias(value, T)
             elif value is not None:
                 number = self._number(value, common)
                 is_tensor = self.parameters[i].type == "Tensor"
-                cast[i] = kind.wrap(kind.backend.lib.full((), number, kind.dtype)) if is_tensor else number
-        return tuple(cast), kind
+                cast[i] = T.wrap(T.backend.lib.full((), number, T.dtype)) if is_tensor else number
+        return tuple(cast), T
 
     def _number(self, value: Any, common: dtype) -> Any:
         """A Python number as an operand of the type ``common``."""
@@ -339,28 +337,28 @@ def _category(operand: Any) -> str | None:
     return dtype.of_python(operand.__class__).category if operand.__class__ in NUMBERS else None
 
 
-def cast_alias(tensor: TensorBase, kind: Type) -> TensorBase:
-    """``tensor`` in the Type ``kind``, with the same gradient edge.
+def cast_alias(tensor: TensorBase, T: Type) -> TensorBase:
+    """``tensor`` in the Type ``T``, with the same gradient edge.
 
     Not an operator: the history sees the tensor itself, and the gradient is cast back to its
     dtype where it arrives.
     """
-    kind = kind.recorded(tensor._type.recording)  # an inference tensor stays one
-    if tensor._type.backend is not kind.backend and tensor._type.backend.device == kind.backend.device:
-        kind = tensor._type.of(kind.scalar_type)  # of another layout, which it keeps
-    if tensor._type is kind:
+    T = T.recorded(tensor._type.recording)  # an inference tensor stays one
+    if tensor._type.backend is not T.backend and tensor._type.backend.device == T.backend.device:
+        T = tensor._type.of(T.scalar_type)  # of another layout, which it keeps
+    if tensor._type is T:
         return tensor
     source = tensor._type.backend
     array = tensor._array
-    if source is not kind.backend:
-        array = kind.backend.lib.from_numpy(source.lib.to_numpy(array))
-    out: TensorBase = kind.wrap(kind.backend.lib.cast(array, kind.dtype))
-    if tensor._requires_grad and kind.recording:
+    if source is not T.backend:
+        array = T.backend.lib.from_numpy(source.lib.to_numpy(array))
+    out: TensorBase = T.wrap(T.backend.lib.cast(array, T.dtype))
+    if tensor._requires_grad and T.recording:
         out._edge = gradient_edge(tensor)
         out._requires_grad = True
     if active:
-        same = source is kind.backend
-        notify_alias(tensor, out, AliasKind.COPIED, Cast(tensor._type, kind) if same else None)
+        same = source is T.backend
+        notify_alias(tensor, out, AliasKind.COPIED, Cast(tensor._type, T) if same else None)
     return out
 
 

@@ -28,9 +28,9 @@ class Operand:
 
     __slots__ = ("_array", "_type")
 
-    def __init__(self, array: Any, kind: Any) -> None:
+    def __init__(self, array: Any, T: Any) -> None:
         self._array = array
-        self._type = kind
+        self._type = T
 
 
 class ViewStep:
@@ -40,9 +40,9 @@ class ViewStep:
     """
 
     def __init__(
-        self, kind: Any, method: str, rest: tuple[Any, ...], shape: tuple[int, ...], several: bool = False
+        self, T: Any, method: str, rest: tuple[Any, ...], shape: tuple[int, ...], several: bool = False
     ) -> None:
-        self.kind = kind.recorded(False)
+        self.type = T.recorded(False)
         self.method = method
         self.rest = rest
         self.shape = shape
@@ -50,7 +50,7 @@ class ViewStep:
 
     def read(self, array: Any) -> tuple[Any, ...]:
         """The views of an array."""
-        found = getattr(self.kind, self.method)(Operand(array, self.kind), *self.rest)
+        found = getattr(self.type, self.method)(Operand(array, self.type), *self.rest)
         return found if found.__class__ is tuple else (found,)
 
     def write(self, array: Any, number: int, value: Any) -> Any:
@@ -62,13 +62,13 @@ class ViewStep:
             return self._write(array, number, value)
 
     def _write(self, array: Any, number: int, value: Any) -> Any:
-        kind = self.kind.twin
-        given: Any = kind.of_array(value).wrap(value)
+        T = self.type.twin
+        given: Any = T.of_array(value).wrap(value)
         if self.several:
-            given = [kind.wrap(part) for part in self.read(array)]
-            given[number] = kind.wrap(value)
-        written = self._rule(kind.wrap(array), *self.rest, given)
-        return self.kind.backend.lib.cast(written._array, self.kind.dtype)
+            given = [T.wrap(part) for part in self.read(array)]
+            given[number] = T.wrap(value)
+        written = self._rule(T.wrap(array), *self.rest, given)
+        return self.type.backend.lib.cast(written._array, self.type.dtype)
 
     def is_writable(self) -> bool:
         """Whether ``write`` is possible."""
@@ -83,11 +83,11 @@ class ViewStep:
 
     def spread(self, number: int, value: Any) -> Any:
         """Zeros to which ``value`` is added where the view of this number lies."""
-        lib = self.kind.backend.lib
+        lib = self.type.backend.lib
         if self._rule is not None and not self._overlaps(number):
-            return self.write(lib.zeros(self.shape, self.kind.dtype), number, value)
+            return self.write(lib.zeros(self.shape, self.type.dtype), number, value)
         places = self._places(number)
-        flat = lib.zeros((int(np.prod(self.shape)),), self.kind.dtype)
+        flat = lib.zeros((int(np.prod(self.shape)),), self.type.dtype)
         given = lib.xp.reshape(lib.broadcast_to(value, places.shape), (-1,))
         added = lib.xp.scatter(flat, lib.xp.constant(places.reshape(-1)), given, "add")
         return lib.xp.reshape(added, self.shape)
@@ -107,32 +107,32 @@ class ViewStep:
 
     def geometry(self, source: Any, number: int) -> Any:
         """The view of this number as a tensor without data; None where strided memory has no such view."""
-        kind = type_of(self.kind.scalar_type, dataless_device(), False)
+        T = type_of(self.type.scalar_type, dataless_device(), False)
         if source is None:
-            source = kind.wrap(kind.backend.lib.empty(self.shape, kind.dtype))
+            source = T.wrap(T.backend.lib.empty(self.shape, T.dtype))
         try:
-            found = getattr(kind, self.method)(source, *self.rest)
+            found = getattr(T, self.method)(source, *self.rest)
         except (RuntimeError, ValueError, IndexError):
             return None
         return found[number] if found.__class__ is tuple else found
 
 
-def shared_view(source: Any, array: Any, kind: Any, method: str, rest: tuple[Any, ...]) -> Any:
+def shared_view(source: Any, array: Any, T: Any, method: str, rest: tuple[Any, ...]) -> Any:
     """A view of ``source``, whose array cannot change; the array itself for an Operand."""
     if source.__class__ is Operand:
         return array
-    out = as_view(source, array, kind)
+    out = as_view(source, array, T)
     share_view(source, out, ViewStep(source._type, method, rest, tuple(source._array.shape)), 0)
     return out
 
 
-def shared_views(source: Any, arrays: Any, kind: Any, method: str, rest: tuple[Any, ...]) -> tuple[Any, ...]:
+def shared_views(source: Any, arrays: Any, T: Any, method: str, rest: tuple[Any, ...]) -> tuple[Any, ...]:
     """The views that an operator returns together, as ``shared_view``."""
     if source.__class__ is Operand:
         return tuple(arrays)
     step = ViewStep(source._type, method, rest, tuple(source._array.shape), True)
     found = []
     for number, array in enumerate(arrays):
-        found.append(as_view(source, array, kind, True))
+        found.append(as_view(source, array, T, True))
         share_view(source, found[-1], step, number)
     return tuple(found)

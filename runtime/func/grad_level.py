@@ -235,5 +235,5 @@ def tangents_of(tensor: Any) -> list[tuple[Any, Any]]:
 
 
 def _zeros(node: LevelInput) -> Any:
-    kind = node.type
-    return kind.wrap(kind.backend.lib.zeros(node.shape, kind.dtype))
+    T = node.type
+    return T.wrap(T.backend.lib.zeros(node.shape, T.dtype))

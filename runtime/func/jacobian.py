@@ -161,10 +161,10 @@ def unit_vectors(tensors: Sequence[Any], chunk_size: int | None) -> Iterator[lis
         count = min(step, total - first)
         chunk, start = [], 0
         for tensor, size in zip(tensors, sizes, strict=True):
-            kind = tensor._type
-            where = kind.backend.device  # whose arrays may not be written to
+            T = tensor._type
+            where = T.backend.device  # whose arrays may not be written to
             rows = arange(first - start, first - start + count, device=where).unsqueeze(1)
-            block = (rows == arange(size, device=where)).to(kind.scalar_type)
+            block = (rows == arange(size, device=where)).to(T.scalar_type)
             chunk.append(block.reshape((count, *tensor._array.shape)))
             start += size
         yield chunk

@@ -71,13 +71,13 @@ def _checked(tangents: Any, spec: TreeSpec, likes: Sequence[tuple[Any, Any]]) ->
         raise RuntimeError(
             f"Expected the tangents {found_spec} to have the same argspec as the primals {spec}"
         )
-    for index, (tangent, (shape, kind)) in enumerate(zip(found, likes, strict=True)):
+    for index, (tangent, (shape, T)) in enumerate(zip(found, likes, strict=True)):
         if not isinstance(tangent, TensorBase):
             raise RuntimeError(f"tangent:{index} in flattened pytree must be a Tensor, got {type(tangent)}")
         for name, here, there in (
             ("shape", tuple(tangent._array.shape), shape),
-            ("device", tangent._type.backend.device, kind.backend.device),
-            ("dtype", tangent._type.scalar_type, kind.scalar_type),
+            ("device", tangent._type.backend.device, T.backend.device),
+            ("dtype", tangent._type.scalar_type, T.scalar_type),
         ):
             if here != there:
                 raise RuntimeError(

@@ -224,7 +224,7 @@ def _plain(params: list[Tensor], grads: list[Tensor]) -> list[int]:
 
 def _is_plain(p: Tensor, g: Tensor) -> bool:
     """Whether a parameter and its gradient are arrays of NumPy's with which its loops compute exactly."""
-    kind, array = p._type, p._array
+    T, array = p._type, p._array
     return (
         p.__class__ in without_overrides
         and g.__class__ in without_overrides
@@ -232,9 +232,9 @@ def _is_plain(p: Tensor, g: Tensor) -> bool:
         and array.dtype.char in "fdFD"
         and (array.flags.c_contiguous or array.flags.f_contiguous)
         and array.flags.writeable
-        and kind.recording
-        and g._type.scalar_type is kind.scalar_type
-        and g._type.backend is kind.backend
+        and T.recording
+        and g._type.scalar_type is T.scalar_type
+        and g._type.backend is T.backend
         and g._array.shape == array.shape
     )
 
@@ -244,13 +244,13 @@ def _usable(p: Tensor, states: list[Any]) -> bool:
     array = p._array
     flags = array.flags
     for state in states:
-        kind, found = state._type, state._array
+        T, found = state._type, state._array
         if state.__class__ not in without_overrides or found.__class__ is not np.ndarray:
             return False
         if found.dtype != array.dtype or found.shape != array.shape:
             return False
         same = found.flags.c_contiguous if flags.c_contiguous else found.flags.f_contiguous
-        if not (same and found.flags.writeable and kind.recording):
+        if not (same and found.flags.writeable and T.recording):
             return False
     return True
 

@@ -329,22 +329,22 @@ class AutogradProperties(TensorBase):
     def data(self, value: Tensor) -> None:
         if not isinstance(value, TensorBase):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
-        kind = value._type.recorded(self._type.recording)
-        if kind.backend is not self._type.backend:
+        T = value._type.recorded(self._type.recording)
+        if T.backend is not self._type.backend:
             raise RuntimeError(
                 "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have "
                 "incompatible tensor type."
             )
-        if self._requires_grad and not differentiable(kind):
+        if self._requires_grad and not differentiable(T):
             raise RuntimeError(
                 "data set to a tensor that requires gradients must be floating point or complex dtype"
             )
         self._array = value._array
-        self._type = kind
-        if not kind.backend.mutable:
+        self._type = T
+        if not T.backend.mutable:
             share(value, self)
         if self._meta is not None:
-            self._meta.fit_accumulator(self._array.shape, kind)
+            self._meta.fit_accumulator(self._array.shape, T)
 
     @data.deleter
     def data(self) -> None:

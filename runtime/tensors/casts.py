@@ -106,13 +106,13 @@ def _dtype_here(self: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> A
     given = keywords if not args else dict(zip(_PLACE_AND_DTYPE, args, strict=False))
     if not given or (args and (keywords or len(args) > 2)) or not given.keys() <= {*_PLACE_AND_DTYPE}:
         return None
-    kind = self._type
+    T = self._type
     where, wanted = given.get("device"), given.get("dtype")
     place = where.type if where.__class__ is device else where
-    if where is not None and (place.__class__ is not str or place != kind.backend.device.type):
+    if where is not None and (place.__class__ is not str or place != T.backend.device.type):
         return None
     if wanted is None:
-        return kind.scalar_type
+        return T.scalar_type
     return wanted if wanted.__class__ is _types.dtype else None
 
 

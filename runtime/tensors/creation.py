@@ -314,8 +314,8 @@ def _uninitialised(sizes: tuple[int, ...], target: DType, place: Device) -> Tens
     negative = [size for size in sizes if size < 0]
     if negative:
         raise RuntimeError(f"Trying to create tensor with negative dimension {negative[0]}: {list(sizes)}")
-    kind = type_of(target, place)
-    return kind.wrap(unwritten(kind.backend.lib.empty(sizes, kind.dtype)))
+    T = type_of(target, place)
+    return T.wrap(unwritten(T.backend.lib.empty(sizes, T.dtype)))
 
 
 # -- what they have in common
@@ -323,8 +323,8 @@ def _uninitialised(sizes: tuple[int, ...], target: DType, place: Device) -> Tens
 
 def wrap_array(array: Array, scalar_type: DType, where: Device | str | None = None) -> Tensor:
     """A tensor over a NumPy array of the scalar type, on the default device unless told."""
-    kind = type_of(scalar_type, as_device(where))
-    return kind.wrap(kind.backend.lib.from_numpy(array))
+    T = type_of(scalar_type, as_device(where))
+    return T.wrap(T.backend.lib.from_numpy(array))
 
 
 def _leaf(made: Tensor, requires_grad: bool) -> Tensor:

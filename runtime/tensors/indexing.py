@@ -537,8 +537,8 @@ def _index_tensor(self: Tensor, data: Any) -> Tensor:
 
 def _long_tensor(self: Tensor, array: np.ndarray[Any, Any]) -> Tensor:
     """A tensor over an index array, on the device of ``self``."""
-    kind = self._type.of(from_array_dtype(array.dtype))
-    made: Tensor = kind.wrap(kind.backend.lib.from_numpy(array))
+    T = self._type.of(from_array_dtype(array.dtype))
+    made: Tensor = T.wrap(T.backend.lib.from_numpy(array))
     return made
 
 
@@ -551,14 +551,14 @@ def _number(self: Tensor, value: Any) -> Tensor:
         value = int(value)
     elif value.__class__ not in NUMBERS and not isinstance(value, (int, float, complex)):
         raise TypeError(f"can't assign a {_class_name(value)} to a {self.type()}")
-    kind = self._type
-    wide = kind.scalar_type.opmath
-    if wide is not kind.scalar_type and not wide.is_complex and not isinstance(value, complex):
+    T = self._type
+    wide = T.scalar_type.opmath
+    if wide is not T.scalar_type and not wide.is_complex and not isinstance(value, complex):
         # what is too large a number is not refused: it becomes infinite, where the type has infinity
-        array = cast(np.asarray(value, wide.array_dtype), kind.scalar_type.array_dtype)
+        array = cast(np.asarray(value, wide.array_dtype), T.scalar_type.array_dtype)
     else:
-        array = cast_number(value, kind.scalar_type.array_dtype)
-    made: Tensor = kind.wrap(kind.backend.lib.from_numpy(array))
+        array = cast_number(value, T.scalar_type.array_dtype)
+    made: Tensor = T.wrap(T.backend.lib.from_numpy(array))
     return made
 
 

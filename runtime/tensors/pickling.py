@@ -53,8 +53,8 @@ def rebuild_tensor(
     requires_grad: bool,
 ) -> Tensor:
     """A leaf that is this window of the storage."""
-    kind = type_of(scalar_type, storage.device)
-    made: Tensor = kind.wrap(kind.backend.lib.as_strided(storage.typed(kind.dtype), size, strides, offset))
+    T = type_of(scalar_type, storage.device)
+    made: Tensor = T.wrap(T.backend.lib.as_strided(storage.typed(T.dtype), size, strides, offset))
     made._storage = storage.shared()
     return made.requires_grad_() if requires_grad else made
 
@@ -67,8 +67,8 @@ def _reduce_stored(tensor: TensorBase) -> tuple[Any, ...]:
 
 def stored_parts(tensor: TensorBase) -> tuple[str, list[Any], tuple[Any, ...]]:
     """Of a tensor that is not strided its layout, the strided tensors that it stores, and the other facts."""
-    kind, array = tensor._type, tensor._array
-    parts = [_strided(part, kind.backend.device) for part in array.parts().values()]
+    T, array = tensor._type, tensor._array
+    parts = [_strided(part, T.backend.device) for part in array.parts().values()]
     return array.stored_as, parts, array.facts()
 
 
@@ -80,8 +80,8 @@ def rebuild_stored(
     layout: str, where: device, parts: Sequence[Tensor], facts: tuple[Any, ...], requires_grad: bool
 ) -> Tensor:
     """A leaf of a layout that is not strided, of what it stores."""
-    kind = type_of(parts[-1].dtype, where, None, layout)
-    made: Tensor = kind.wrap(kind.backend.lib.of_parts(*[part._array for part in parts], *facts))
+    T = type_of(parts[-1].dtype, where, None, layout)
+    made: Tensor = T.wrap(T.backend.lib.of_parts(*[part._array for part in parts], *facts))
     return made.requires_grad_() if requires_grad else made
 
 

@@ -218,9 +218,9 @@ def tensor_str(tensor: Any) -> str:
 def _nested_str(tensor: Any) -> str:
     """A nested tensor: of the layout strided its components, of jagged its sizes and offsets."""
     suffixes = _gradient(tensor) + _tangent(tensor)
-    array, kind = tensor._array, tensor._type
+    array, T = tensor._array, tensor._type
     if tensor.layout is strided:
-        plain = kind.of_array(array.values).recorded(False)
+        plain = T.of_array(array.values).recorded(False)
         inner = [tensor_str(plain.wrap(component)) for component in array.components()]
         parts = ",\n".join(["  " + text.replace("\n", "\n  ") for text in inner])
         return (
@@ -245,8 +245,8 @@ def tensor_html(tensor: Any) -> str:
     from html import escape
 
     with at_level(NOTHING):  # a subclass or a mode that overrides attributes is not asked
-        kind, shape = tensor._type, tuple(tensor._array.shape)
-        facts = [type(tensor).__name__, f"shape {shape}", str(kind.scalar_type), str(kind.backend.device)]
+        T, shape = tensor._type, tuple(tensor._array.shape)
+        facts = [type(tensor).__name__, f"shape {shape}", str(T.scalar_type), str(T.backend.device)]
         contents, _ = _contents(tensor, 0)
         lines = [contents, *_tangent(tensor)]
         return _HTML.format(
@@ -273,12 +273,12 @@ def _tells_dtype(scalar_type: Any) -> bool:
 
 def _elements(tensor: TensorBase, indent: int) -> tuple[str, list[str]]:
     """The elements, and what they do not tell of shape, dtype and device."""
-    kind = tensor._type
-    where, scalar_type = kind.backend.device, kind.scalar_type
+    T = tensor._type
+    where, scalar_type = T.backend.device, T.scalar_type
     suffixes = [] if where.type == default_device.type else [f"device='{where}'"]
     size, named_type = f"size={tuple(tensor._array.shape)}", f"dtype={scalar_type}"
     try:
-        values = kind.backend.lib.to_numpy(tensor._array)
+        values = T.backend.lib.to_numpy(tensor._array)
     except NotImplementedError:  # no data
         suffixes.append(size)
         if scalar_type is not default.dtype:

@@ -63,8 +63,8 @@ class _Window(NamedTuple):
 
 def _window(tensor: Any, source: Any, offset: Any, size: Any, stride: Any) -> _Window:
     """What the tensor is to be, of the memory that there is already."""
-    kind = tensor._type
-    source = bytes_of("set_", source, kind.scalar_type)
+    T = tensor._type
+    source = bytes_of("set_", source, T.scalar_type)
     _check_strided(tensor, source)
     if source is MISSING:
         return _Window(None, (0,), (1,), 0)
@@ -75,7 +75,7 @@ def _window(tensor: Any, source: Any, offset: Any, size: Any, stride: Any) -> _W
             f"perhaps stride, but got ({given})"
         )
     _check_kind(tensor, source)
-    lib = kind.backend.lib
+    lib = T.backend.lib
     if isinstance(source, TensorBase):
         memory, array = untyped_storage_of(source), source._array
         start = lib.storage_offset(array)
@@ -85,7 +85,7 @@ def _window(tensor: Any, source: Any, offset: Any, size: Any, stride: Any) -> _W
             raise RuntimeError("set_: passed in tensor to be used as storage must be contiguous")
         return _part(memory, start + index(offset), size, stride)
     if offset is MISSING:
-        return _Window(source, (source.nbytes() // kind.dtype.itemsize,), (1,), 0)
+        return _Window(source, (source.nbytes() // T.dtype.itemsize,), (1,), 0)
     return _part(source, index(offset), size, stride)
 
 
@@ -99,18 +99,18 @@ def _check_strided(tensor: Any, source: Any) -> None:
 
 def _check_kind(tensor: Any, source: Any) -> None:
     """RuntimeError where the source is of another dtype or on another device, or hides its memory."""
-    kind = tensor._type
+    T = tensor._type
     if getattr(source, "_wraps", False) or tensor._wraps:
         raise RuntimeError("set_ is not supported under vmap: the examples have no memory of their own")
-    if isinstance(source, TensorBase) and source._type.scalar_type is not kind.scalar_type:
+    if isinstance(source, TensorBase) and source._type.scalar_type is not T.scalar_type:
         raise RuntimeError(
             f"set_: Could not set tensor of type {source._type.scalar_type} to a tensor of type "
-            f"{kind.scalar_type}"
+            f"{T.scalar_type}"
         )
     place = source.device if isinstance(source, UntypedStorage) else source._type.backend.device
-    if place != kind.backend.device:
+    if place != T.backend.device:
         raise RuntimeError(
-            f'set_: Attempted to set the storage of a tensor on device "{kind.backend.device}" to a storage '
+            f'set_: Attempted to set the storage of a tensor on device "{T.backend.device}" to a storage '
             f'on different device "{place}". This is no longer allowed; the devices must match.'
         )
 
@@ -132,20 +132,20 @@ def _part(memory: UntypedStorage, offset: int, size: Sequence[int], stride: Sequ
     return _Window(memory, shape, steps, offset)
 
 
-def _grown(kind: Any, window: _Window) -> Any:
+def _grown(T: Any, window: _Window) -> Any:
     """The array of the window. Where the memory does not reach so far it grows, for all tensors over it."""
     memory, shape, strides, offset, array = window
     if array is not None:
         return array
     if memory is None:
-        return kind.backend.lib.empty(shape, kind.dtype)
+        return T.backend.lib.empty(shape, T.dtype)
     reach = extent(shape, strides)
-    needed = (offset + reach) * kind.dtype.itemsize if reach else 0
+    needed = (offset + reach) * T.dtype.itemsize if reach else 0
     if needed > MAX_NUMEL:
         raise RuntimeError(f"set_: Storage size calculation overflowed with sizes={list(shape)}")
     if needed > memory.nbytes():
         memory.resize_(needed)
-    return kind.backend.lib.as_strided(memory.typed(kind.dtype), shape, strides, offset)
+    return T.backend.lib.as_strided(memory.typed(T.dtype), shape, strides, offset)
 
 
 def _checked_edge(tensor: Any, source: Any, shape: Shape) -> Any:

@@ -91,8 +91,8 @@ def required(made: Tensor, requires_grad: bool) -> Tensor:
 
 def _nothing_stored(size: Any, dtype: DType | None, device: Any) -> Tensor:
     sizes = tuple([int(n) for n in size])
-    kind = type_of(dtype or get_default_dtype(), as_device(device), None, "sparse_coo")
-    made: Tensor = kind.wrap(empty_coo(sizes, kind.dtype))
+    T = type_of(dtype or get_default_dtype(), as_device(device), None, "sparse_coo")
+    made: Tensor = T.wrap(empty_coo(sizes, T.dtype))
     return made
 
 

@@ -361,8 +361,8 @@ def _same(value: Any) -> Any:
 
 
 def _metadata(tensor: Any) -> tuple[Any, ...]:
-    kind = tensor._type
-    return tuple(tensor._array.shape), kind.scalar_type, kind.backend.device
+    T = tensor._type
+    return tuple(tensor._array.shape), T.scalar_type, T.backend.device
 
 
 def _described(metadata: tuple[Any, ...]) -> dict[str, Any]:

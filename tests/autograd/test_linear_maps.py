@@ -28,11 +28,11 @@ Shape = tuple[int, ...]
 random = np.random.default_rng(0)
 
 
-def values(shape: tuple[int, ...], kind: Any) -> Any:
+def values(shape: tuple[int, ...], T: Any) -> Any:
     found = random.standard_normal(shape)
-    if kind is COMPLEX:
+    if T is COMPLEX:
         found = found + 1j * random.standard_normal(shape)
-    return np.asarray(found, kind.dtype)
+    return np.asarray(found, T.dtype)
 
 
 def inner(a: Any, b: Any) -> float:
@@ -50,9 +50,9 @@ def assert_adjoint(
     assert inner(there, y) == pytest.approx(inner(x, back))
 
 
-def row(shape: tuple[int, ...], offset: int = 0, kind: Any = FLOAT) -> TensorGeometry:
+def row(shape: tuple[int, ...], offset: int = 0, T: Any = FLOAT) -> TensorGeometry:
     strides = tuple([int(np.prod(shape[i + 1 :])) for i in range(len(shape))])
-    return TensorGeometry(shape, strides, offset, kind)
+    return TensorGeometry(shape, strides, offset, T)
 
 
 PAIRS = {
@@ -67,7 +67,7 @@ PAIRS = {
     "geometries that overlap": ViewGeometry(row((6,)), TensorGeometry((4, 3), (1, 1), 0, FLOAT)),
     "expanded": ViewGeometry(row((2, 3)), TensorGeometry((4, 3), (0, 1), 3, FLOAT)),
     "expanded and overlapping": ViewGeometry(row((6,)), TensorGeometry((2, 3, 2), (0, 1, 1), 1, FLOAT)),
-    "real part": ViewGeometry(row((2, 3), kind=COMPLEX), TensorGeometry((2, 3), (6, 2), 0, FLOAT)),
+    "real part": ViewGeometry(row((2, 3), T=COMPLEX), TensorGeometry((2, 3), (6, 2), 0, FLOAT)),
     "imaginary part of a row": ViewGeometry(row((2, 3), 1, COMPLEX), TensorGeometry((3,), (2,), 9, FLOAT)),
     "complex over pairs": ViewGeometry(row((2, 4)), TensorGeometry((2, 2), (2, 1), 0, COMPLEX)),
 }

@@ -16,7 +16,7 @@ def attempt(call: str, *tests: str, receiver: str = "") -> Attempt:
 
 
 def test_a_type_that_is_asked_once_has_no_name() -> None:
-    made = binding(attempt("t.f(self, other)", "other.__class__ is int"))
+    made = binding(attempt("T.f(self, other)", "other.__class__ is int"))
     assert list(made.lines())[:3] == [
         "if not active:",
         "    if other.__class__ is int:",
@@ -26,22 +26,22 @@ def test_a_type_that_is_asked_once_has_no_name() -> None:
 
 def test_a_type_that_is_asked_more_often_has() -> None:
     for attempts in (
-        (attempt("t.f(self, other)", "other._type is t"),),
-        (attempt("t.f(self, other)"), attempt("t.g(self, other)")),
+        (attempt("T.f(self, other)", "other._type is T"),),
+        (attempt("T.f(self, other)"), attempt("T.g(self, other)")),
     ):
-        assert list(binding(*attempts).lines())[:2] == ["if not active:", "    t = self._type"]
+        assert list(binding(*attempts).lines())[:2] == ["if not active:", "    T = self._type"]
 
 
 def test_a_guard_may_name_it() -> None:
     """As that of functions of lists does, which have no receiver."""
-    made = binding(attempt("t.cat(tensors)"), receiver="")
-    assert list(made.lines()) == ["if not active:", "    return t.cat(tensors)", "return call()"]
+    made = binding(attempt("T.cat(tensors)"), receiver="")
+    assert list(made.lines()) == ["if not active:", "    return T.cat(tensors)", "return call()"]
 
 
 def test_an_overload_may_have_another_receiver() -> None:
     made = binding(
-        attempt("t.f(self, other)", "other.__class__ is int"),
-        attempt("t.g(self, other)", "self.__class__ in t.weak", receiver="other"),
+        attempt("T.f(self, other)", "other.__class__ is int"),
+        attempt("T.g(self, other)", "self.__class__ in T.weak", receiver="other"),
         receiver="input",
     )
     assert list(made.lines()) == [
@@ -49,8 +49,8 @@ def test_an_overload_may_have_another_receiver() -> None:
         "    if other.__class__ is int:",
         "        return input._type.f(self, other)",
         "if not active and other.__class__ in plain:",
-        "    t = other._type",
-        "    if self.__class__ in t.weak:",
-        "        return t.g(self, other)",
+        "    T = other._type",
+        "    if self.__class__ in T.weak:",
+        "        return T.g(self, other)",
         "return call()",
     ]

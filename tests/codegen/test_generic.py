@@ -33,44 +33,44 @@ SECOND = replace(RESULT, variable="r1", optional=True)
 @pytest.mark.parametrize(
     ("change", "call"),
     [
-        ({}, f"{START}, kind=T)"),
+        ({}, f"{START}, result_type=T)"),
         ({"results": (replace(RESULT, type=None),)}, f"{START})"),
-        ({"results": (replace(RESULT, cast=Cast.ALWAYS),)}, f"{START}, kind=T, store=T.store)"),
+        ({"results": (replace(RESULT, cast=Cast.ALWAYS),)}, f"{START}, result_type=T, store=T.store)"),
         (
             {"results": (replace(RESULT, type=None, cast=Cast.UNDIRECTED),)},
             f"{START}, store=T.store_computed if dtype is None else None)",
         ),
         (
             {"results": (replace(RESULT, relaid=Relaid(read("r.ndim"), read("a(r) if flag else b(r)"))),)},
-            f"{START}, kind=T, layout=lambda r: (a(r) if flag else b(r)) if r.ndim else r)",
+            f"{START}, result_type=T, layout=lambda r: (a(r) if flag else b(r)) if r.ndim else r)",
         ),
-        ({"may_be_scalars": True}, f"{START}, kind=T, as_array=_asarray)"),
+        ({"may_be_scalars": True}, f"{START}, result_type=T, as_array=_asarray)"),
         (
             {"call": read("a if b else c"), "operands": ("self",), "blocked": read("in_blocks()")},
-            f"{GIVEN} lambda: (a if b else c) if self._array.size < LARGE else in_blocks(), kind=T)",
+            f"{GIVEN} lambda: (a if b else c) if self._array.size < LARGE else in_blocks(), result_type=T)",
         ),
         (
             {"call": read("_self * _self"), "locals": (("_self", read("self._array")),)},
-            f"{GIVEN} lambda _self=self._array: _self * _self, kind=T)",
+            f"{GIVEN} lambda _self=self._array: _self * _self, result_type=T)",
         ),
         (
             {"arguments": None},
-            'run_factory(T, "mul_Tensor", (self, other), lambda: self._array * other._array, kind=T)',
+            'run_factory(T, "mul_Tensor", (self, other), lambda: self._array * other._array, result_type=T)',
         ),
         (
             {"arguments": None, "tensors": (), "call": read("zeros()")},
-            'run_factory(T, "mul_Tensor", (), lambda: zeros(), kind=T)',
+            'run_factory(T, "mul_Tensor", (), lambda: zeros(), result_type=T)',
         ),
         (
             {"arguments": None, "tensors": ("self",), "results": (replace(RESULT, kind=ResultKind.VIEW),)},
-            'run_view(T, "mul_Tensor", (self,), lambda: self._array * other._array, kind=T)',
+            'run_view(T, "mul_Tensor", (self,), lambda: self._array * other._array, result_type=T)',
         ),
         (
             {
                 "results": (RESULT, replace(RESULT, variable="r1", optional=True)),
                 "structure": "pair",
             },
-            f"pair({START.replace('run_kernel', 'run_kernels')}, kind=T))",
+            f"pair({START.replace('run_kernel', 'run_kernels')}, result_type=T))",
         ),
     ],
 )

@@ -141,34 +141,34 @@ def attempt(call: str, *tests: str) -> Attempt:
 
 
 def test_bindings() -> None:
-    assert binding("self", (attempt("t.f(self)"),)) == [
+    assert binding("self", (attempt("T.f(self)"),)) == [
         "if not active:",
         "    return self._type.f(self)",
         "return call()",
     ]
-    attempts = (attempt("t.f_int(input, x)", "x.__class__ is int"), attempt("t.f(input)", "x is None"))
+    attempts = (attempt("T.f_int(input, x)", "x.__class__ is int"), attempt("T.f(input)", "x is None"))
     assert binding("input", attempts, words=(("dim", "axis", "None"),)) == [
         "if axis is not MISSING:",
         "    dim = worded('f', 'dim', dim, None, axis)",
         "if not active and input.__class__ in plain:",
-        "    t = input._type",
+        "    T = input._type",
         "    if x.__class__ is int:",
-        "        return t.f_int(input, x)",
+        "        return T.f_int(input, x)",
         "    if x is None:",
-        "        return t.f(input)",
+        "        return T.f(input)",
         "return call()",
     ]
 
 
 def test_bindings_with_keywords() -> None:
-    form = KeywordForm((0, "dim"), (("dim_", "dim"),), (), read("t.f(self, dim_)"))
+    form = KeywordForm((0, "dim"), (("dim_", "dim"),), (), read("T.f(self, dim_)"))
     assert binding("self", (), forms=(form,)) == [
         "if keywords and (not active):",
-        "    t = self._type",
+        "    T = self._type",
         "    given = (len(args), *keywords)",
         "    if given == (0, 'dim'):",
         "        dim_ = keywords['dim']",
-        "        return t.f(self, dim_)",
+        "        return T.f(self, dim_)",
         "return call()",
     ]
     assert "if keywords and (not active) and args and (args[0].__class__ in plain):" in binding(

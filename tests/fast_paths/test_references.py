@@ -63,17 +63,17 @@ DOT_KEEPS_DTYPES = dot_keeps_dtypes()
 
 def counted() -> dict[str, int]:
     """References to what fast paths use most."""
-    kind, plain = x._type, type(x)
+    T, plain = x._type, type(x)
     kept = {
         "None": None,
         "False": False,
         "True": True,
         "zero": 0,
         "one": 1,
-        "Type": kind,
+        "Type": T,
         "Tensor": plain,
         "array": x._array,
-        "dtype": kind.dtype,
+        "dtype": T.dtype,
         "empty tuple": (),
         "ufunc": np.multiply,
         "active": tengen.core.interception.active,

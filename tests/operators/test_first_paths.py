@@ -50,26 +50,26 @@ class SecondPath(Exception):
 class StandIn:
     """A Type whose operators only say that they were asked for."""
 
-    def __init__(self, kind: Type) -> None:
-        self._kind = kind
+    def __init__(self, T: Type) -> None:
+        self._type = T
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._kind, name)
+        found = getattr(self._type, name)
         return asked(name) if name in BY_METHOD else found
 
     def of(self, scalar_type: Any) -> Any:
-        return stand_in(self._kind.of(scalar_type))
+        return stand_in(self._type.of(scalar_type))
 
     def recorded(self, recording: bool) -> Any:
-        return stand_in(self._kind.recorded(recording))
+        return stand_in(self._type.recorded(recording))
 
 
 _stand_ins: dict[Type, StandIn] = {}
 
 
-def stand_in(kind: Type) -> StandIn:
+def stand_in(T: Type) -> StandIn:
     """The one stand-in for a Type."""
-    return _stand_ins.setdefault(kind, StandIn(kind))
+    return _stand_ins.setdefault(T, StandIn(T))
 
 
 def asked(name: str) -> Any:

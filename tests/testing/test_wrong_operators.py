@@ -33,7 +33,7 @@ def counting(change: int) -> Callable[[Function], Function]:
     """Writes that count as others do not."""
 
     def made(right: Function) -> Function:
-        def wrong(kind: Any, self: Any) -> Any:
+        def wrong(T: Any, self: Any) -> Any:
             result = right(self)
             self._storage.version += change
             return result
@@ -45,14 +45,14 @@ def counting(change: int) -> Callable[[Function], Function]:
 
 def then(after: Callable[[Any], Any]) -> Callable[[Function], Function]:
     """Something more is done to the result."""
-    return lambda right: lambda kind, *given: after(right(*given))
+    return lambda right: lambda T, *given: after(right(*given))
 
 
 def first(before: Callable[[Any], Any]) -> Callable[[Function], Function]:
     """Something is done to the first argument before."""
 
     def made(right: Function) -> Function:
-        def wrong(kind: Any, self: Any, *given: Any) -> Any:
+        def wrong(T: Any, self: Any, *given: Any) -> Any:
             before(self)
             return right(self, *given)
 
@@ -112,9 +112,9 @@ def test_what_is_wrong_is_seen(name: str, monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.setattr(rule, "formula", lambda *given: made(None, *given))
     else:
         for dtype in (tengen.float64, tengen.complex128):
-            kind = tengen.ones(1, dtype=dtype, device=wrong.device)._type
+            T = tengen.ones(1, dtype=dtype, device=wrong.device)._type
             method = operator(wrong.name).method
-            monkeypatch.setattr(type(kind), method, wrong.made(getattr(kind, method)))
+            monkeypatch.setattr(type(T), method, wrong.made(getattr(T, method)))
     with pytest.raises(Failure, match=wrong.text):
         check(wrong.base)
     monkeypatch.undo()

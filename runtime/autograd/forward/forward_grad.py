@@ -281,12 +281,12 @@ class ForwardLevel(DualLevel):
 
     def _view(self, tensor: Any) -> Any:
         """A view of the tensor that has no tangent of this level."""
-        kind = tensor._type
-        out = as_view(tensor, tensor._array, kind)
-        if not kind.backend.mutable:
+        T = tensor._type
+        out = as_view(tensor, tensor._array, T)
+        if not T.backend.mutable:
             share(tensor, out)
         if tensor._requires_grad and grad_mode.enabled:
-            node = AliasBackward0(Identity(kind), gradient_edge(tensor), out._array.shape, kind)
+            node = AliasBackward0(Identity(T), gradient_edge(tensor), out._array.shape, T)
             out._edge, out._requires_grad = (node, 0), True
         for level in levels():
             if level is not self:

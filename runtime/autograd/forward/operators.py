@@ -189,12 +189,12 @@ def _set_tangents(
 
 def _broadcast_and_cast(tangent: Any, out: Any) -> Any:
     """The tangent in the shape and dtype of its tensor."""
-    shape, kind = out._array.shape, out._type
+    shape, T = out._array.shape, out._type
     found = tangent._array.shape
     if found != shape:
         tangent = apply_linear(BroadcastTo(tangent._type, tuple(found), tuple(shape)), tangent)
-    if tangent._type.scalar_type is not kind.scalar_type:
-        tangent = apply_linear(Cast(tangent._type, kind.recorded(tangent._type.recording)), tangent)
+    if tangent._type.scalar_type is not T.scalar_type:
+        tangent = apply_linear(Cast(tangent._type, T.recorded(tangent._type.recording)), tangent)
     return tangent
 
 

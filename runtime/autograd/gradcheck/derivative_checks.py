@@ -107,8 +107,8 @@ def _checked_inputs(inputs: tuple[Any, ...]) -> tuple[int, ...]:
     for index, tensor in enumerate(inputs):
         if not isinstance(tensor, TensorBase) or not tensor._requires_grad:
             continue
-        kind = tensor._type
-        if kind.scalar_type not in (float64, complex128):
+        T = tensor._type
+        if T.scalar_type not in (float64, complex128):
             warnings.warn(
                 f"Input #{index} requires gradient and is not a double precision floating point or complex. "
                 "This check will likely fail if all the inputs are not of double precision floating point or "
@@ -269,8 +269,8 @@ def _shown(problem: Problem, i: int, j: int, aspect: Aspect, values: Array) -> s
         return str(like(owner, values))
     if is_complex(variable):
         return str(like(variable, values))
-    kind = output._type.real_type
-    return str(kind.wrap(kind.backend.lib.from_numpy(values.astype(kind.dtype))))
+    T = output._type.real_type
+    return str(T.wrap(T.backend.lib.from_numpy(values.astype(T.dtype))))
 
 
 def _in_slow_mode(problem: Problem, i: int, j: int, aspect: Aspect, options: Options) -> str:
@@ -303,8 +303,8 @@ def _in_slow_mode(problem: Problem, i: int, j: int, aspect: Aspect, options: Opt
 
 def _zeros_like(tensor: Any) -> Any:
     """Strided zeros in the shape and the dtype of a tensor."""
-    kind = strided_type(tensor._type)
-    return kind.wrap(kind.backend.lib.zeros(tensor._array.shape, kind.dtype))
+    T = strided_type(tensor._type)
+    return T.wrap(T.backend.lib.zeros(tensor._array.shape, T.dtype))
 
 
 def _check_zero_gradients(problem: Problem, masked: bool) -> None:
@@ -356,10 +356,10 @@ def _check_undefined_gradients(problem: Problem) -> None:
 
 def _undefined(tensor: Any) -> Any:
     """The tensor behind a Node that hands no gradient on."""
-    kind = tensor._type
-    node = UndefinedGrad((gradient_edge(tensor),), tensor._array.shape, kind)
+    T = tensor._type
+    node = UndefinedGrad((gradient_edge(tensor),), tensor._array.shape, T)
     node.operator = "undefined_grad"
-    out = kind.wrap(tensor._array)
+    out = T.wrap(tensor._array)
     out._edge, out._requires_grad = (node, 0), True
     return out
 

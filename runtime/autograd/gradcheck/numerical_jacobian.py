@@ -85,16 +85,16 @@ def values_of(tensor: Any) -> Array:
     return np.array(array, np.complex128 if is_complex(tensor) else np.float64)
 
 
-def strided_type(kind: Any) -> Any:
+def strided_type(T: Any) -> Any:
     """The Type of strided tensors of a Type's dtype and device."""
-    backend = kind.backend
-    return kind if backend.is_strided else type_of(kind.scalar_type, backend.device, kind.recording)
+    backend = T.backend
+    return T if backend.is_strided else type_of(T.scalar_type, backend.device, T.recording)
 
 
 def like(tensor: Any, values: Array) -> Any:
     """A new Tensor of the dtype and the device of another one; strided, whatever that is."""
-    kind = strided_type(tensor._type)
-    return kind.wrap(kind.backend.lib.from_numpy(np.asarray(values).astype(kind.dtype)))
+    T = strided_type(tensor._type)
+    return T.wrap(T.backend.lib.from_numpy(np.asarray(values).astype(T.dtype)))
 
 
 def as_tuple(given: Any) -> tuple[Any, ...]:
@@ -167,9 +167,9 @@ def element_numbers(tensor: Any) -> Array:
 
 def stored_numbers(tensor: Any) -> tuple[Any, Any]:
     """The strided array of the numbers that a Tensor stores, and the library of such arrays."""
-    kind = tensor._type
-    held = tensor._array if kind.backend.is_strided else tensor._array.values
-    return held, strided_type(kind).backend.lib
+    T = tensor._type
+    held = tensor._array if T.backend.is_strided else tensor._array.values
+    return held, strided_type(T).backend.lib
 
 
 def derivatives_along(

@@ -248,9 +248,9 @@ class TensorInput:
 def described(value: Any) -> Any:
     """An argument as it is noted: no reference to a Tensor or array is kept."""
     if isinstance(value, TensorBase):
-        kind, array = value._type, value._array
-        name = kind.scalar_type.name
-        return TensorInput(tuple(array.shape), tuple(kind.backend.lib.strides(array)), name)
+        T, array = value._type, value._array
+        name = T.scalar_type.name
+        return TensorInput(tuple(array.shape), tuple(T.backend.lib.strides(array)), name)
     if value is None or value.__class__ in (bool, int, float, complex, str):
         return value
     if value.__class__ in (list, tuple):
