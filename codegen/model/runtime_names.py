@@ -34,7 +34,8 @@ VARIABLE_TYPE: Final = (
 #: The Types of a backend.
 TYPES: Final = (
     "grad_mode", "run_in_mode", "as_view", "explain", "LARGE", "LazyModule", "LibraryFunction", "versions",
-    "operator", "result_layout.channels_last", "column_major", "contiguous", "like", "strided_as",
+    "operator", "result_layout.channels_last", "column_major", "contiguous", "contiguous_or_channels_last",
+    "like", "strided_as",
     "tensor.Tensor",
 )  # fmt: skip
 #: Those that do not record.
