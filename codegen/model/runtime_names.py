@@ -52,7 +52,7 @@ RECORDING_TYPES: Final = (
 #: What users call; no operator is called as the last is.
 BINDINGS: Final = (
     "plain", "active", "memory_format as MemoryFormat", "dtype as ScalarType", "MISSING", "as_given", "held",
-    "ints", "many_ints", "one_type", "or_given", "worded", "document as __document__",
+    "ints", "many_ints", "one_type", "or_given", "worded", "document as __document__", "again", "but_none",
 )  # fmt: skip
 METHODS: Final = ("TensorBase", "declare_tensor", "call", "call_comparison", "call_operator", "make")
 FUNCTIONS: Final = ("INTEGRAL", "factory_type", "call", "make", "tensor.Tensor")

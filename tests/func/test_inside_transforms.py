@@ -80,7 +80,9 @@ def _with_other_data(x: Any) -> Any:
 @pytest.mark.parametrize("transform", ["grad", "jacrev", "jacfwd", "hessian", "vmap"])
 def test_data_is_not_assigned(m: ModuleType, transform: str) -> None:
     run = getattr(m, transform) if transform == "vmap" else getattr(m.func, transform)
-    with pytest.raises(RuntimeError, match=r"`\.data` (inside functorch|under vmap) transform is not allowed"):
+    with pytest.raises(
+        RuntimeError, match=r"`\.data` (inside functorch|under vmap) transform is not allowed"
+    ):
         run(_with_other_data)(m.ones(3))
 
 
