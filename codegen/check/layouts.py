@@ -14,7 +14,7 @@ from ..read.fields import known_word, known_words, length_of_scalar
 
 #: The layouts that need no argument, and those that are made from that of arguments.
 PLAIN = ("contiguous", "column_major")
-OF_ARGUMENTS = ("like", "strided_as", "channels_last")
+OF_ARGUMENTS = ("like", "strided_as", "channels_last", "contiguous_or_channels_last")
 _WRITTEN = re.compile(r"(\w+)(?:\(([\w\s,]+)\))?(?: if (\w+))?")
 
 

@@ -34,7 +34,8 @@ VARIABLE_TYPE: Final = (
 #: The Types of a backend.
 TYPES: Final = (
     "grad_mode", "run_in_mode", "as_view", "explain", "LARGE", "LazyModule", "LibraryFunction", "versions",
-    "operator", "result_layout.channels_last", "column_major", "contiguous", "like", "strided_as",
+    "operator", "result_layout.channels_last", "column_major", "contiguous", "contiguous_or_channels_last",
+    "like", "strided_as",
     "tensor.Tensor",
 )  # fmt: skip
 #: Those that do not record.
@@ -51,7 +52,7 @@ RECORDING_TYPES: Final = (
 #: What users call; no operator is called as the last is.
 BINDINGS: Final = (
     "plain", "active", "memory_format as MemoryFormat", "dtype as ScalarType", "MISSING", "as_given", "held",
-    "ints", "many_ints", "one_type", "or_given", "worded", "document as __document__",
+    "ints", "many_ints", "one_type", "or_given", "worded", "document as __document__", "again", "but_none",
 )  # fmt: skip
 METHODS: Final = ("TensorBase", "declare_tensor", "call", "call_comparison", "call_operator", "make")
 FUNCTIONS: Final = ("INTEGRAL", "factory_type", "call", "make", "tensor.Tensor")

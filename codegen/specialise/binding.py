@@ -10,6 +10,7 @@ from ...ir.expressions import Attribute, Constant, Expr, Name, Subscript, all_of
 from ...ir.reader import filled, read_expression
 from ...ir.statements import Block, If, Return, Statement, call, let, lines, return_if
 from .keyword_calls import KeywordForm
+from .none_keywords import without_nones
 
 #: The receiver's Type, as attempts call it.
 TYPE = "T"
@@ -48,6 +49,7 @@ class Binding:
     guard: tuple[Expr, ...] = (filled("not active"),)
     forms: tuple[KeywordForm, ...] = ()  # first paths of calls with keywords
     words: tuple[tuple[str, str, str], ...] = ()  # what may be given by another word, that, the default
+    nones: tuple[tuple[str, int], ...] = ()  # keywords that are None by default, and where they could stand
 
     @property
     def signature(self) -> str:
@@ -81,6 +83,9 @@ class Binding:
             yield If(
                 all_of([filled("keywords"), filled("not active"), *tests]), self._by_keyword(self.receiver)
             )
+        again = without_nones(self.name, self.parameters, [word for _, word, _ in self.words], self.nones)
+        if again is not None:
+            yield again
         yield Return(self.fallback)
 
     def _by_keyword(self, receiver: Expr) -> Block:

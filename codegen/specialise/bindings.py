@@ -23,6 +23,7 @@ from .binding import TYPE, Attempt, Binding
 from .factories import factory_attempts
 from .keyword_calls import FORMS, KeywordForm, argument, keyword_forms
 from .nested import Nested, nested
+from .none_keywords import none_keywords
 
 #: The arguments that signatures have by NumPy's name too. Functions find the other names in ``**keywords``.
 _NAMED_TWICE = ("dim", "keepdim")
@@ -73,10 +74,14 @@ class BindingWriter:
         operators = tuple(o for o in group.operators if wanted in o.variants)
         first = operators[0].schema.arguments
         starts_with_self = bool(first) and first[0].name == "self" and first[0].type.is_tensor
+        method = receiver == "self"
+        nones = none_keywords(operators, method, bool(group.outs) and not method)
         if any(o.factory is not None for o in operators):
-            return self._factory(group, operators)
+            return replace(self._factory(group, operators), nones=nones)
         made = self._of_any_form(group, operators, receiver, starts_with_self)
-        return _giving_back(made) if all(_writes_first_list(o) for o in operators) else made
+        if all(_writes_first_list(o) for o in operators):
+            return _giving_back(made)
+        return replace(made, nones=nones)
 
     def _of_any_form(
         self, group: Group, operators: tuple[Operator, ...], receiver: str, starts_with_self: bool

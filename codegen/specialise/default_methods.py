@@ -141,8 +141,7 @@ class VariantWriter:
             if a.name in kept:
                 given.append(Name(parameter_name(a.name)))
             else:
-                own = {"ScalarType?": "out.dtype", "Device?": "out.device"}.get(str(a.type))
-                given.append(read_expression(own or default(a) or "None"))
+                given.append(read_expression(_OF_OUT.get(str(a.type)) or default(a) or "None"))
         if base.out == "computed":
             given = [filled("out.dtype if dtype is None else dtype") if n == _DTYPE else n for n in given]
         return given
@@ -226,6 +225,8 @@ class VariantWriter:
 
 
 _DTYPE = Name("dtype")
+#: What an output says in place of arguments, by their types.
+_OF_OUT = {"ScalarType?": "out.dtype", "Layout?": "out.layout", "Device?": "out.device"}
 
 
 def _operator(operator: Operator) -> Call:

@@ -50,7 +50,11 @@ def relaid(operator: Operator, kernel: Kernel, number: int, variable: str, array
     here = filled("r.flags.c_contiguous", r=r)
     if layout.kind == "contiguous":
         return Relaid(Operation("not x", (here,)), filled("r.copy()", r=r))
-    if operator.layout:
+    if layout.kind == "channels_last":
+        # Where there is one channel, or one pixel, what is contiguous may be channels-last as well.
+        one_order = [filled("not x._array.shape.count(1)", x=Name(n)) for n, _ in operands]
+        tests = [*_contiguous(operands), here, *one_order]
+    elif operator.layout:
         tests = [*_contiguous(operands), here]
     elif kernel.function is None and not kernel.calls and len(operands) == 1:
         return None

@@ -349,7 +349,7 @@ def run_out(
     for target, result in zip(targets, results, strict=True):
         begin_write(target)
         if target._array.shape != result._array.shape:
-            _resize_output(target, result._array.shape, warns)
+            _resize_output(target, result, warns)
         write(target, result._array)
     return outs
 
@@ -386,12 +386,16 @@ def warn_resized(shape: Sequence[int], wanted: Sequence[int]) -> None:
         )
 
 
-def _resize_output(tensor: Any, shape: tuple[int, ...], warns: bool) -> None:
-    """Give an output another shape, in its own memory when that is large enough."""
+def _resize_output(tensor: Any, result: Any, warns: bool) -> None:
+    """Give an output the shape of a result, in its own memory when that is large enough."""
+    shape = result._array.shape
     if warns:
         warn_resized(tensor._array.shape, shape)
-    lib = tensor._type.backend.lib
-    if not tensor._type.backend.mutable:
+    backend, lib = tensor._type.backend, tensor._type.backend.lib
+    if not backend.is_strided:
+        give_own(tensor, lib.empty_like(result._array, tensor._type.dtype))
+        return
+    if not backend.mutable:
         give_own(tensor, lib.empty(shape, tensor._type.dtype))
         return
     offset, strides = lib.storage_offset(tensor._array), contiguous_strides(shape)

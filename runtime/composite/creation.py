@@ -21,7 +21,7 @@ from ..core.memory_format import (
 from ..core.scalar_type import default_complex
 from ..dispatch.legacy_type_dispatch import type_of
 from ..kernels.creation import check_size, filler
-from ..kernels.layout import strides_in
+from ..kernels.layout import contiguous_strides, strides_in
 from ..kernels.uninitialized import unwritten
 from ..tensors.tensor import Tensor
 
@@ -98,9 +98,8 @@ def _like(self: Tensor, T: Type, memory_format: Any) -> Any:
     if not T.backend.is_strided:
         return library.empty_like(array, T.dtype)
     keeps = memory_format is None or memory_format is preserve_format
-    if memory_format is contiguous_format or (keeps and self.is_contiguous() and array.size):
-        return library.empty(array.shape, T.dtype)
-    if not self._type.backend.is_strided:
+    plain = memory_format is contiguous_format or not self._type.backend.is_strided
+    if plain or (keeps and _stands_in_rows(self)):
         return library.empty(array.shape, T.dtype)
     strides = strides_in(memory_format, array.shape, own.strides(array))
     return library.empty_strided(array.shape, strides, T.dtype)
@@ -139,8 +138,7 @@ def zeros_like(self: Tensor, dtype: Any, layout: Any, device: Any, memory_format
     if not T.backend.is_strided:
         made: Tensor = T.wrap(T.backend.lib.zeros_like(self._array, T.dtype))
         return _in_layout(made, self, layout)
-    plain = memory_format is None and self._type.backend.is_strided and self.is_contiguous()
-    if (plain and self._array.size) or not self._type.backend.is_strided:
+    if _is_plain(self, T, memory_format) or not self._type.backend.is_strided:
         return T.wrap(T.backend.lib.zeros(self._array.shape, T.dtype))
     return full_like(self, 0, dtype, layout, device, memory_format)
 
@@ -148,7 +146,15 @@ def zeros_like(self: Tensor, dtype: Any, layout: Any, device: Any, memory_format
 def _is_plain(self: Tensor, T: Type, memory_format: Any) -> bool:
     """Whether a tensor like ``self`` is as a new one of its shape is."""
     strided = T.backend.is_strided and self._type.backend.is_strided
-    return memory_format is None and strided and self.is_contiguous() and self._array.size > 0
+    return memory_format is None and strided and _stands_in_rows(self)
+
+
+def _stands_in_rows(self: Tensor) -> bool:
+    """Whether the strides are those of a new tensor of this shape, those of dimensions of size 1, too."""
+    if not (self.is_contiguous() and self._array.size):
+        return False
+    shape = tuple(self._array.shape)
+    return 1 not in shape or self.stride() == contiguous_strides(shape)
 
 
 def ones_like(self: Tensor, dtype: Any, layout: Any, device: Any, memory_format: Any) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from ..core.device import as_device, device
@@ -120,6 +120,43 @@ def as_given(
             named[name] = value
     named.update(others)
     return tuple(arguments), named
+
+
+def but_none(
+    arguments: tuple[Any, ...],
+    keywords: Mapping[str, Any],
+    optional: Sequence[tuple[str, int]] = (("out", 99),),
+    count: int = 0,
+) -> dict[str, Any] | None:
+    """The keywords without those that are None, as they are when they are not given.
+
+    ``optional`` says at which position each could be given: one that is, among ``count``, is given twice.
+    Where an argument is of a class with function overrides nothing is left out: these see all keywords. None
+    where nothing is left out.
+    """
+    less = [name for name, at in optional if count <= at and keywords.get(name, MISSING) is None]
+    if not less:
+        return None
+    for value in (*arguments, *keywords.values()):
+        if not (value.__class__ in _SIMPLE or value.__class__ in plain or _takes_no_part(value)):
+            return None
+    return {name: value for name, value in keywords.items() if name not in less}
+
+
+#: Classes that have no function overrides.
+_SIMPLE: Final = frozenset((int, float, bool, str, type(None), dtype, _Missing))
+
+
+def _takes_no_part(value: Any) -> bool:
+    """Whether a value, or what is in a list, has no function overrides but those of plain tensors."""
+    if value.__class__ in _SEQUENCES:
+        return all([element.__class__ in plain or _takes_no_part(element) for element in value])
+    return not hasattr(value.__class__, "__tengen_function__")
+
+
+def again(function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """What a binding gives with other keywords."""
+    return function(*arguments, **keywords)
 
 
 def worded(function: str, name: str, value: Any, default: Any, word: Any) -> Any:

@@ -64,22 +64,29 @@ def channels_last(lib: Any, array: Any, *operands: Any) -> Any:
 
     The strides of dimensions of size 1 matter here: by them an image of one element stands so or not.
     """
-    shape = array.shape
     for a in operands:
-        if len(shape) == a.ndim and stands_channels_last(a.shape, lib.strides(a)):
-            strides = channels_last_strides(shape)
+        strides = _channels_last(array.shape, a.shape, lib.strides(a))
+        if strides is not None:
             laid_out = _laid_out(lib, array, strides)
-            return laid_out if 1 not in shape[1:] else _restrided(lib, laid_out, strides)
+            if lib.strides(laid_out) == strides or 0 in array.shape:
+                return laid_out
+            return lib.as_strided(laid_out, array.shape, strides, lib.storage_offset(laid_out))
     return lib.contiguous(array)
 
 
-def _restrided(lib: Any, array: Any, strides: Shape) -> Any:
-    """The array, or a copy, with these very strides."""
-    if lib.strides(array) == strides or 0 in array.shape:
-        return array
-    fresh = lib.empty_strided(array.shape, strides, array.dtype)
-    lib.copyto(fresh, array)
-    return fresh
+@lru_cache(1024)
+def _channels_last(shape: Shape, sizes: Shape, strides: Shape) -> Shape | None:
+    """The strides of a result of this shape where those of an operand are channels-last, else None."""
+    if len(shape) != len(sizes) or not stands_channels_last(sizes, strides):
+        return None
+    return channels_last_strides(shape)
+
+
+def contiguous_or_channels_last(lib: Any, array: Any, operand: Any) -> Any:
+    """As ``channels_last``, but in row-major order where the operand can be read as being so."""
+    if lib.is_contiguous(operand):
+        return lib.contiguous(array)
+    return channels_last(lib, array, operand)
 
 
 def _laid_out(lib: Any, array: Any, strides: Shape) -> Any:
@@ -92,4 +99,6 @@ def _laid_out(lib: Any, array: Any, strides: Shape) -> Any:
             break
     else:
         return array
-    return _restrided(lib, array, strides)
+    fresh = lib.empty_strided(shape, strides, array.dtype)
+    lib.copyto(fresh, array)
+    return fresh

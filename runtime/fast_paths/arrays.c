@@ -219,6 +219,8 @@ PyObject *joined(PyObject *list, PyObject *dim, int new_dim) {
     PyArrayObject *first = (PyArrayObject *)arrays[0];
     int ndim = PyArray_NDIM(first) + new_dim, axis = axis_of(dim, ndim);
     if (axis < 0 || ndim > MOST_DIMS || PyDataType_REFCHK(PyArray_DESCR(first))) return NULL;
+    /* Images of one channel, or of one pixel, may be channels-last though they are contiguous. */
+    if (!new_dim && ndim > 3 && PyArray_STRIDE(first, 1) <= PyArray_STRIDE(first, ndim - 1)) return NULL;
     npy_intp length = length_of(arrays, count, axis, new_dim), dims[MOST_DIMS];
     if (length == 0) return NULL;
     for (int i = 0; i < ndim; i++) dims[i] = i == axis ? length : PyArray_DIM(first, i - (new_dim && i > axis));

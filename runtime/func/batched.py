@@ -149,7 +149,7 @@ class BatchedTensor(Tensor):
 
     @data.setter
     def data(self, value: Any) -> None:
-        raise RuntimeError(_DATA)
+        raise RuntimeError("mutating directly with `.data` under vmap transform is not allowed")
 
     def backward(self, *args: Any, **keywords: Any) -> NoReturn:
         """RuntimeError: a function that is transformed is differentiated by transforms."""

@@ -11,7 +11,7 @@ from . import sums
 from .allocator import keep_freed_memory
 from .copies import in_rows
 from .dtypes import ADDED, COMPLEX64, FLOAT32, REDUCED, is_complex32, is_float8
-from .layout import contiguous_strides, extent, preserved_strides
+from .layout import contiguous_strides, extent, packed_strides, preserved_strides
 from .reduced import converted
 
 Array = np.ndarray[Any, Any]
@@ -91,8 +91,22 @@ def cast(a: Array, dtype: np.dtype[Any]) -> Array:
             a = a.astype(np.float32)  # rounded twice, as torch does
         elif dtype.char == "B":
             a = a.astype(np.int64)  # so that negative numbers wrap, whatever the processor does
-    if a.flags.forc:
-        return converted(a, dtype)
+    return converted(a, dtype) if a.flags.forc and _numpy_keeps_strides(a) else _copied(a, dtype)
+
+
+def _numpy_keeps_strides(a: Array) -> bool:
+    """Whether NumPy gives a copy the strides that PyTorch gives it.
+
+    It forgets those of dimensions of size 1 and of arrays without elements, and knows no order of those that
+    are broadcast.
+    """
+    if 1 not in a.shape and 0 not in a.strides and a.size:
+        return True
+    return a.flags.c_contiguous and a.strides == packed_strides(a.shape, a.itemsize)
+
+
+def _copied(a: Array, dtype: np.dtype[Any]) -> Array:
+    """The elements in fresh dense memory, the dimensions in the order that they have in ``a``."""
     fresh = empty_strided(a.shape, preserved_strides(a.shape, strides(a)), dtype)
     fresh[...] = a
     return fresh
@@ -105,11 +119,7 @@ def copyto(destination: Array, source: Array) -> None:
 
 
 def copy(a: Array) -> Array:
-    if a.flags.forc:
-        return a.copy(order="K")
-    fresh = empty_strided(a.shape, preserved_strides(a.shape, strides(a)), a.dtype)
-    fresh[...] = a
-    return fresh
+    return a.copy("K") if _numpy_keeps_strides(a) else _copied(a, a.dtype)
 
 
 def contiguous(a: Array) -> Array:

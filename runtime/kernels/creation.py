@@ -347,39 +347,41 @@ def spaced_shape(steps: int) -> tuple[int]:
 def _spaced(start: Number, end: Number, steps: int, dtype: DType) -> Array:
     """Equal distances from both ends, so that the result is symmetric; not yet of the dtype.
 
-    Integers run in float64 between truncated ends, and are truncated once more.
+    Integers run in float64 between truncated ends, and are truncated once more. Raises RuntimeError for a
+    negative number of steps, and for complex ends of a real dtype; NotImplementedError for several steps of
+    bools.
     """
     (count,) = spaced_shape(steps)
+    if not is_complex(dtype) and (isinstance(start, complex) or isinstance(end, complex)):
+        raise RuntimeError(f"the ends are complex, which {dtype.name} cannot hold")
+    if not count:
+        return np.empty(0)
     if dtype.kind in "iu":
-        start, end = as_number(start, dtype), as_number(end, dtype)
-    if count < 2:
-        return np.full(count, start)
+        start = as_number(start, dtype)
+    if count == 1:
+        return np.full(1, start)
+    if dtype.kind == "b":
+        raise NotImplementedError(f"there are no equal distances between bools: got steps={steps}")
+    if dtype.kind in "iu":
+        end = as_number(end, dtype)
     step = (end - start) / (count - 1)
     index = np.arange(count)
     return np.where(index < count // 2, start + step * index, end - step * (count - 1 - index))
 
 
 def linspace(start: Number, end: Number, steps: int, dtype: DType) -> Array:
-    """``steps`` numbers from ``start`` to ``end``. Raises RuntimeError for a negative number of steps, and
-    for complex ends of a real dtype."""
-    return _check_real(_spaced(start, end, steps, dtype), dtype).astype(dtype)
+    """``steps`` numbers from ``start`` to ``end``; the errors are those of ``_spaced``."""
+    return _spaced(start, end, steps, dtype).astype(dtype)
 
 
 def logspace(start: Number, end: Number, steps: int, base: float, dtype: DType) -> Array:
     """``base`` to the powers that ``linspace`` gives; a single one is to the start as it is, of integers too.
 
-    Raises RuntimeError as ``linspace`` does.
+    The errors are those of ``_spaced``.
     """
     if steps == 1 and dtype.kind in "iu" and not isinstance(start, complex):
         return np.full(1, as_number(float(np.power(base, float(start))), dtype), dtype)
-    return np.power(base, _check_real(_spaced(start, end, steps, dtype), dtype)).astype(dtype)
-
-
-def _check_real(array: Array, dtype: DType) -> Array:
-    """The array. Raises RuntimeError for complex numbers that are to become real ones."""
-    if array.dtype.kind == "c" and dtype.kind != "c":
-        raise RuntimeError(f"the ends are complex, which {dtype.name} cannot hold")
-    return array
+    return np.power(base, _spaced(start, end, steps, dtype)).astype(dtype)
 
 
 # -- triangles ----------------------------------------------------------------------------

@@ -119,6 +119,7 @@ def view_strides(shape: Shape, strides: Shape, new: Shape) -> Shape | None:
     return tuple(result) if v == -1 else None
 
 
+@lru_cache(1024)
 def preserved_strides(shape: Shape, *inputs: Shape) -> Shape:
     """Strides of a new array whose dimensions stand in memory in the order of those of the inputs.
 

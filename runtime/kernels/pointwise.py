@@ -225,6 +225,9 @@ def power(self: Array, exponent: Array) -> Array:
     kind = np.result_type(self, exponent).kind
     if kind == "c":
         return _complex_power(self, exponent)
+    if kind == "f" and exponent.size == 1 and exponent.item() == 0.5:
+        # NumPy takes the square root for a single exponent: of -0.0 and of -inf that is something else.
+        exponent = np.full(np.broadcast_shapes(self.shape, exponent.shape), exponent.item(), exponent.dtype)
     if kind != "i" or np.all(np.greater_equal(exponent, 0)):
         return np.power(self, exponent)
     positive = np.power(self, np.maximum(exponent, 0))

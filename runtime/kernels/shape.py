@@ -22,9 +22,7 @@ from .layout import (
     check_fits,
     contiguous_strides,
     extent,
-    is_dense,
     may_overlap,
-    preserved_strides,
     stands_channels_last,
     strides_in,
 )
@@ -48,7 +46,7 @@ def to_copy(self: Array, dtype: DType | None = None, memory_format: Any = None) 
     to = self.dtype if dtype is None else dtype
     if is_complex(self.dtype) and not (is_complex(to) or to.kind == "b"):
         _warn_of_lost_part(self)
-    if memory_format is contiguous_format:
+    if memory_format is contiguous_format and (to == self.dtype or (1 not in self.shape and self.size)):
         return in_rows(cpu.cast(self, to)) if to != self.dtype else copy_in_rows(self)
     if memory_format is not None and memory_format is not preserve_format:
         result = cpu.empty_strided(self.shape, strides_in(memory_format, self.shape), to)
@@ -56,13 +54,7 @@ def to_copy(self: Array, dtype: DType | None = None, memory_format: Any = None) 
         return result
     if to != self.dtype:
         return cpu.cast(self, to)
-    if 0 in self.strides:  # an expanded array, whose layout NumPy does not keep as torch does
-        strides = element_strides(self)
-        if not is_dense(self.shape, strides):
-            result = cpu.empty_strided(self.shape, preserved_strides(self.shape, strides), to)
-            np.copyto(result, self)
-            return result
-    return self.copy("K")
+    return cpu.copy(self)
 
 
 def copy_value(self: Array, src: Array) -> Array:
@@ -126,8 +118,7 @@ def cat_shape(shapes: Sequence[Shape], dim: int) -> tuple[list[int], int, Shape]
 def cat(tensors: Sequence[Array], dim: int = 0) -> Array:
     """The arrays one behind the other along ``dim``; channels-last where all of them are."""
     try:
-        joined = _concatenate(tensors, dim)
-        return joined if joined.flags.c_contiguous else cat_layout(tensors, joined)
+        return cat_layout(tensors, _concatenate(tensors, dim))
     except ValueError:
         pass  # there is a 1-d array without elements among matrices, or an error
     kept, d, _ = cat_shape([a.shape for a in tensors], dim)
@@ -135,12 +126,15 @@ def cat(tensors: Sequence[Array], dim: int = 0) -> Array:
         return tensors[0].copy()
     if len(kept) != len(tensors):
         tensors = [tensors[i] for i in kept]
-    joined = _concatenate(tensors, axis=d)
-    return joined if joined.flags.c_contiguous else cat_layout(tensors, joined)
+    return cat_layout(tensors, _concatenate(tensors, axis=d))
 
 
 def cat_layout(tensors: Sequence[Array], joined: Array) -> Array:
     """What NumPy joined, laid out as torch does."""
+    # What is contiguous may be channels-last as well, where there is one channel, or one pixel.
+    one_order = joined.ndim < 4 or 1 not in tensors[0].shape[1:]
+    if joined.flags.c_contiguous and one_order:
+        return joined
     strides = cat_strides(joined.shape, [(a.shape, element_strides(a)) for a in tensors])
     if element_strides(joined) == strides:
         return joined

@@ -109,7 +109,10 @@ def _archive(file: IO[bytes]) -> ArchiveReader | LegacyReader:
 
 def _other_kind(head: bytes) -> str:
     if head[_TAR[0] :] == _TAR[1]:
-        return "the file is a tar archive, as PyTorch before 0.1.10 wrote it: load and save it with PyTorch 2"
+        return (
+            "the file is a tar archive, as PyTorch before 0.1.10 wrote it: load it with PyTorch, "
+            "weights_only=False, and save it again"
+        )
     if head[:1] == pickle.PROTO:
         return (
             "the file is a pickle and no zip archive, as pickle.dump and tengen before its archives wrote "

@@ -316,7 +316,8 @@ class AutogradProperties(TensorBase):
         """The same memory without history, and with a version counter of its own.
 
         Writing through it is not noticed by autograd. Assigning a tensor of the same kind gives
-        this one that tensor's memory; its version counter stays that of its former views.
+        this one that tensor's memory; its version counter stays that of its former views. RuntimeError
+        for that in a function that is transformed.
         """
         out: Tensor = self._type.wrap(self._array)
         if not self._type.backend.mutable:
@@ -329,6 +330,11 @@ class AutogradProperties(TensorBase):
     def data(self, value: Tensor) -> None:
         if not isinstance(value, TensorBase):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if grad_mode.transforms:
+            raise RuntimeError(
+                "mutating directly with `.data` inside functorch transform is not allowed: "
+                "use copy_(), or detach() and an operator that is not in place"
+            )
         T = value._type.recorded(self._type.recording)
         if T.backend is not self._type.backend:
             raise RuntimeError(

@@ -15,6 +15,7 @@ from ..core.device import as_device, device
 from ..core.function_dispatch import UNHANDLED, dispatch, state
 from ..core.interception import active
 from ..core.tensor_base import TensorBase
+from ..dispatch.binding_support import MISSING
 from ..dispatch.calls import call
 from ..dispatch.legacy_type_dispatch import backend_of_device
 from ..dispatch.operator import operator, table
@@ -37,9 +38,12 @@ class TensorCasts(TensorBase):
             ``non_blocking``, ``copy`` and ``memory_format``. ``copy=True`` always makes a copy.
             A device's array library may have more options, as ``chunks``, of how it places the elements.
             """
-            if len(args) == 1 and not keywords and args[0].__class__ is _types.dtype:
+            asked = keywords
+            if keywords and not active:
+                asked = {name: v for name, v in keywords.items() if v is not _UNASKED.get(name, MISSING)}
+            if len(args) == 1 and not asked and args[0].__class__ is _types.dtype:
                 return _cast(self, args[0], None, "to")
-            if not active and (wanted := _dtype_here(self, args, keywords)) is not None:
+            if not active and (wanted := _dtype_here(self, args, asked)) is not None:
                 return _cast(self, wanted, None, "to")
             if keywords and not keywords.keys() <= _options():
                 return _placed(self, args, keywords)
@@ -99,6 +103,8 @@ class TensorCasts(TensorBase):
 
 
 _PLACE_AND_DTYPE = ("device", "dtype")
+#: The options of ``to`` that ask for nothing.
+_UNASKED = {"non_blocking": False, "copy": False, "memory_format": None}
 
 
 def _dtype_here(self: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:

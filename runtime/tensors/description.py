@@ -131,19 +131,16 @@ class TensorDescription(TensorBase):
     def is_contiguous(self, memory_format: MemoryFormat = contiguous_format) -> bool:
         """Whether the elements stand in memory in the order of the indices, without gaps.
 
-        With another ``memory_format``: in the order of that. RuntimeError for ``preserve_format``, which is
-        none.
+        With a channels-last ``memory_format``: in the order of that.
         """
         backend = self._type.backend
-        if memory_format is contiguous_format:
+        if memory_format is contiguous_format or memory_format is preserve_format:
             contiguous: bool
             if backend.mutable:
                 contiguous = backend.lib.is_contiguous(self._array)
             else:
                 contiguous = geometry_of(self).is_contiguous()
             return contiguous
-        if memory_format is preserve_format:
-            raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
         if self.is_nested:  # whose dimensions have an order of their own only in each component
             return False
         return is_channels_last(memory_format, self._array.shape, self.stride())

@@ -33,6 +33,20 @@ from tengen.testing.declared import declarations
         lambda x: x.to(dtype=tengen.int64),
         lambda x: x.to(device=tengen.device("cpu"), dtype=tengen.bool),
         lambda x: x.to(device=x.device),
+        lambda x: x.to(tengen.float64, non_blocking=False, copy=False, memory_format=None),
+        lambda x: x.to("cpu", tengen.float64, copy=False),
+        lambda x: x.to(dtype=tengen.float64, device="cpu", non_blocking=False),
+        lambda x: x.norm(2, dtype=None),
+        lambda x: x.norm(2, dim=None),
+        lambda x: tengen.norm(x, 2, 1, dtype=None),
+        lambda x: tengen.exp(x, out=None),
+        lambda x: tengen.add(x, x, out=None),
+        lambda x: tengen.add(x, x, alpha=2, out=None),
+        lambda x: tengen.where(x > 0, x, x, out=None),
+        lambda x: tengen.matmul(x, x.mT, out=None),
+        lambda x: tengen.zeros(3, out=None),
+        lambda x: tengen.zeros((3,), dtype=None, layout=None, device=None, pin_memory=None),
+        lambda x: tengen.arange(3, out=None, dtype=None),
     ],
 )
 def test_usual_keywords_take_the_first_path(call: object, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,6 +61,32 @@ def test_usual_keywords_take_the_first_path(call: object, monkeypatch: pytest.Mo
     monkeypatch.setattr(casts, "call", second_path)
     assert not interception.active
     call(tengen.ones(2, 3))  # type: ignore[operator]
+
+
+def test_what_is_given_as_none_is_not_lost() -> None:
+    """Errors are those of the call, and classes with function overrides see all of it."""
+    x = tengen.ones(2, 3)
+    for call, text in (
+        (lambda: tengen.exp(x, out=None, dtype=None), "exp"),
+        (lambda: x.norm(2, 1, dim=None), "norm"),
+        (lambda: tengen.norm(x, 2, p=None), "norm"),
+        (lambda: tengen.where(x > 0, x, x, other=None), "where"),
+    ):
+        with pytest.raises(TypeError, match=text):
+            call()
+    seen: list[object] = []
+
+    class Seeing:
+        @classmethod
+        def __tengen_function__(
+            cls, func: object, types: object, args: object, kwargs: object = None
+        ) -> None:
+            seen.append(kwargs)
+
+    tengen.add(Seeing(), x, out=None)  # type: ignore[call-overload]
+    tengen.add(x, Seeing(), out=None)  # type: ignore[call-overload]
+    tengen.exp(Seeing(), out=None)  # type: ignore[arg-type]
+    assert seen == [{"out": None}] * 3
 
 
 def test_keywords_mean_the_same_on_both_paths() -> None:

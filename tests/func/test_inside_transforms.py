@@ -71,6 +71,21 @@ def test_data_under_vmap(m: ModuleType) -> None:
         m.vmap(lambda x: x.data * 2)(m.ones(3))
 
 
+def _with_other_data(x: Any) -> Any:
+    y = x * 2
+    y.data = x.detach() * 0
+    return (y * x).sum()
+
+
+@pytest.mark.parametrize("transform", ["grad", "jacrev", "jacfwd", "hessian", "vmap"])
+def test_data_is_not_assigned(m: ModuleType, transform: str) -> None:
+    run = getattr(m, transform) if transform == "vmap" else getattr(m.func, transform)
+    with pytest.raises(
+        RuntimeError, match=r"`\.data` (inside functorch|under vmap) transform is not allowed"
+    ):
+        run(_with_other_data)(m.ones(3))
+
+
 def _detached_in_place(y: Any) -> Any:
     y = y.clone()
     y.detach_()

@@ -204,7 +204,7 @@ OF_BOTH: dict[str, tuple[Callable[[Any, Build], Any], type[Exception], str]] = {
     "layer_norm of vectors": (
         lambda m, x: m.nn.functional.layer_norm(x(m, (2,), (3,)), (3,)),
         RuntimeError,
-        "layer_norm: expected the last 1 of the dimensions",
+        "layer_norm: expected normalized_shape to be the last sizes",
     ),
     "linear of vectors": (
         lambda m, x: m.nn.functional.linear(x(m, (1,), (2,)), numbers(m, 2, 2)),

@@ -432,3 +432,44 @@ def test_lists_of_arrays_are_warned_of() -> None:
         warnings.simplefilter("error")
         assert tengen.tensor(arrays).shape == (2, 2)
         tengen.tensor([np.float32(1), np.float32(2)])
+
+
+ENDS = ((0, 2), (-1.5, 300))
+
+
+def spaced_outcome(call):
+    """The dtype, shape and elements of a result; the name of an error."""
+    try:
+        made = call()
+    except RuntimeError as error:
+        return type(error).__name__
+    return str(made.dtype).split(".")[-1], tuple(made.shape), made.tolist()
+
+
+def spaced(m, name, dtype):
+    """Results of few steps: in a dtype, by ``out`` of it, from 0-d tensors of it."""
+    make, dtype = getattr(m, name), getattr(m, dtype)
+    found = [spaced_outcome(lambda e=e, n=n: make(*e, n, dtype=dtype)) for e in ENDS for n in (0, 1, 2)]
+    for n in (0, 1):
+        for size in (n, 3, ()):
+            found.append(spaced_outcome(lambda n=n, s=size: make(0, 2, n, out=m.zeros(s, dtype=dtype))))
+        for to in (m.bool, m.int64):
+            found.append(spaced_outcome(lambda n=n, to=to: make(m.tensor(1, dtype=dtype), 2, n, dtype=to)))
+    return found
+
+
+@pytest.mark.oracle
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "int64", "float16", "float64", "complex64"])
+@pytest.mark.parametrize("name", ["linspace", "logspace"])
+def test_few_steps_as_in_torch(name, dtype):
+    import torch
+
+    for ours, theirs in zip(spaced(tengen, name, dtype), spaced(torch, name, dtype), strict=True):
+        if (
+            not isinstance(ours, str) and name == "logspace" and ours[2]
+        ):  # torch's powers are rounded otherwise
+            assert ours[:2] == theirs[:2]
+            assert np.allclose(ours[2], theirs[2], rtol=1e-3, equal_nan=True)
+        else:
+            assert ours == theirs

@@ -40,8 +40,8 @@ def test_memory_formats():
     assert not image.is_contiguous(memory_format=tengen.channels_last)
     assert image.permute(0, 3, 1, 2).is_contiguous(memory_format=tengen.channels_last)
     assert not make().is_contiguous(memory_format=tengen.channels_last)
-    with pytest.raises(RuntimeError, match="preserve memory format is unsupported"):
-        image.is_contiguous(memory_format=tengen.preserve_format)
+    assert image.is_contiguous(memory_format=tengen.preserve_format)
+    assert not image.mT.is_contiguous(memory_format=tengen.preserve_format)
 
 
 def test_storage_is_shared_by_views():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -211,3 +212,85 @@ def test_kept_as_in_torch(name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert geometry(F[name](tengen)) == geometry(F[name](torch))
+
+
+# -- sizes of 1 and 0, where several orders are possible ---------------------------------------------
+
+AMBIGUOUS = [
+    (2, 1, 3, 3), (1, 3, 1, 1), (1, 1, 1, 1), (2, 3, 1, 1), (2, 1, 1, 5), (2, 1, 4, 1), (2, 3, 1, 5),
+    (2, 0, 4, 5), (2, 1, 3, 3, 3), (2, 3, 1, 1, 1), (1, 1, 1, 1, 1), (2, 3, 1, 5, 1), (2, 0, 2, 3, 4),
+]  # fmt: skip
+FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
+WAYS: dict[str, Callable[[Any, tuple[int, ...]], Any]] = {
+    "rows": lambda m, size: m.zeros(size),
+    "format": lambda m, size: given(m, len(size), size),
+    "permuted": lambda m, size: m.zeros((size[0], *size[2:], size[1])).movedim(-1, 1),
+    "reversed": lambda m, size: m.zeros(size[::-1]).permute(*reversed(range(len(size)))),
+    "cut": lambda m, size: given(m, len(size), tuple([n + 1 for n in size]))[tuple([slice(n) for n in size])],
+    "expanded": lambda m, size: m.zeros((size[0], 1, *size[2:])).expand(size),
+}
+
+
+def asked_formats(m: Any, x: Any) -> list[Any]:
+    """The strides, or the name of the error, of all that asks for a format, in each of these."""
+    found: list[Any] = []
+    for format in [getattr(m, name) for name in FORMATS]:
+        found.append(x.is_contiguous(memory_format=format))
+        for ask in ASKED.values():
+            try:
+                found.append(ask(m, x, format).stride())
+            except RuntimeError as error:
+                found.append(type(error).__name__)
+    return found
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("way", WAYS)
+def test_formats_of_ambiguous_sizes_as_in_torch(way: str) -> None:
+    import torch
+
+    for size in AMBIGUOUS:
+        ours, theirs = WAYS[way](tengen, size), WAYS[way](torch, size)
+        assert ours.stride() == theirs.stride(), size
+        assert asked_formats(tengen, ours) == asked_formats(torch, theirs), size
+
+
+def kept(m: Any, x: Any) -> list[Any]:
+    """The results of operators that keep channels innermost, for images."""
+    nn, channels = m.nn.functional, x.shape[1]
+    return [
+        nn.conv2d(x, m.ones(2, channels, 1, 1)),
+        nn.conv_transpose2d(x, m.ones(channels, 2, 2, 2)),
+        nn.max_pool2d(x, 1),
+        nn.avg_pool2d(x, 1),
+        nn.interpolate(x, scale_factor=2),
+        nn.interpolate(x, scale_factor=2, mode="bilinear"),
+        nn.pad(x, (1, 1)),
+        nn.pad(x, (1, 1, 1, 1), mode="replicate"),
+        nn.group_norm(x, 1),
+        nn.batch_norm(x, m.zeros(channels), m.ones(channels)),
+        nn.adaptive_avg_pool2d(x, 2),
+        m.cat([x, x], 1),
+        m.cat([x, m.zeros(x.shape)], 1),
+    ]
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("way", ["rows", "format", "permuted", "reversed"])
+def test_ambiguous_sizes_are_kept_as_in_torch(way: str) -> None:
+    import torch
+
+    for size in [size for size in AMBIGUOUS if len(size) == 4 and math.prod(size) > 1]:
+        ours, theirs = kept(tengen, WAYS[way](tengen, size)), kept(torch, WAYS[way](torch, size))
+        assert geometry(ours) == geometry(theirs), size
+
+
+def test_one_channel_is_innermost() -> None:
+    x = tengen.arange(18.0).reshape(2, 1, 3, 3)
+    last = x.to(memory_format=tengen.channels_last)
+    for same in (last.clone(), last.double(), tengen.zeros_like(last), tengen.empty_like(last)):
+        assert same.stride() == (9, 1, 3, 1)
+    joined = tengen.cat([last, last], 1)
+    assert joined.stride() == (18, 1, 6, 2) and joined.tolist() == tengen.cat([x, x], 1).tolist()
+    assert tengen.nn.functional.max_pool2d(last, 2, 1).stride() == (4, 1, 2, 1)
+    assert tengen.nn.functional.max_pool2d(x, 2, 1).stride() == (4, 4, 2, 1)

@@ -88,9 +88,6 @@ def _logarithms(self: Array, out: Array, axis: int) -> Array:
     return out
 
 
-# -- rows of matrices --------------------------------------------------------------------------
-
-
 def _by_rows(task: Any, self: Array, columns: int) -> Array:
     """What ``task(rows, out)`` makes of the rows of a contiguous array, in a new array."""
     out = np.empty(self.shape, self.dtype)
@@ -106,9 +103,6 @@ def _softmax_of_rows(table: Array, out: Array) -> None:
 def _log_softmax_of_rows(table: Array, out: Array) -> None:
     np.exp(table, out=out)
     _logarithms(table, out, 1)
-
-
-# -- any axis ----------------------------------------------------------------------------------
 
 
 def _along(task: Any, like: Array, dim: int, *operands: Array) -> Array:

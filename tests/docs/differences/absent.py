@@ -188,6 +188,12 @@ CLAIMS = [
         (120, 60, 20, 5, 1),
         (120, 60, 1, 15, 3),
     ),
+    Claim(
+        "Memory formats",
+        "(m.ones(2, 1, 3, 3).to(memory_format=m.channels_last) + m.ones(1, 1, 1)).stride()",
+        (9, 9, 3, 1),
+        (9, 1, 3, 1),
+    ),
     *(
         Claim("Memory formats", IMAGE + f"out = m.nn.functional.{call}\n{gradient}", ours, (60, 1, 15, 3))
         for call in ("conv2d(x, m.ones(2, 3, 2, 2))", "avg_pool2d(x, 2)", "group_norm(x, 1)")

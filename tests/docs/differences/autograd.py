@@ -344,6 +344,12 @@ CLAIMS = [
     ),
     Claim("Transforms of functions", FUNC + "func.grad(hooked)(x).tolist()", [2.0, 4.0], RuntimeError),
     Claim("Transforms of functions", FUNC + "func.grad(makes)(x).requires_grad", True, False),
+    Claim(
+        "Transforms of functions",
+        "m.vmap(lambda x: (x * 2).detach_())(m.ones(2)).tolist()",
+        [2.0, 2.0],
+        RuntimeError,
+    ),
     *(
         Claim("Transforms of functions", f"{FUNC}def cut(y):\n    {cut}\n{CUT_OFF}", [4.0, 8.0], [8.0, 16.0])
         for cut in ("return y.data", "y.detach_()\n    return y")

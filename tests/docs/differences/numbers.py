@@ -50,6 +50,9 @@ CLAIMS = [
     Claim("Half precision", HALF + "differs(lambda a, b: m.add(a, b, alpha=0.3))", False, True),
     Claim("Half precision", HALF + "differs(lambda a, b: m.addr(a, a[0], b[0]))", False, True),
     Claim("Half precision", HALF + "differs(lambda a, b: F.softsign(a))", False, True),
+    Claim("Half precision", "m.tensor([-1.0], dtype=m.bfloat16).pow(257).item()", -1.0, 1.0),
+    Claim("Half precision", "m.tensor([-1.0], dtype=m.float16).pow(65537).item()", -1.0, RuntimeError),
+    Claim("Half precision", "m.full((4000,), -1.0).pow(2**24 + 1)[0].item()", -1.0, 1.0),
     Claim("NaN", "m.renorm(m.tensor([[m.nan, 1.0]]), 2, 0, 1.0)[0, 1].isnan().item()", True, False),
     Claim("NaN", MARGIN, True, False),
     Claim(

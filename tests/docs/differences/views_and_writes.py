@@ -154,6 +154,21 @@ CLAIMS = [
     Claim("Outputs that are resized", RESIZED, True, False),
     *(
         Claim(
+            "Sparse outputs",
+            f"m.ones(2, 2, out=m.eye(2).{to}()).to_dense().tolist()",
+            NotImplementedError,
+            [[1.0, 0.0], [0.0, 1.0]],
+        )
+        for to in ("to_sparse_csr", "to_sparse_csc")
+    ),
+    Claim(
+        "Sparse outputs",
+        "m.empty(2, 2, out=m.eye(2).to_sparse_csr()).to_dense().tolist()",
+        [[0.0, 0.0], [0.0, 0.0]],
+        [[1.0, 0.0], [0.0, 1.0]],
+    ),
+    *(
+        Claim(
             "Outputs with gaps or more dimensions",
             f"{out}\nm.fft.fftfreq(4, out=out).flatten().tolist()",
             here,
