@@ -121,13 +121,17 @@ class Body:
         statements = tuple([(target, rewritten(expr, _of_machine)) for target, expr in self.statements])
         return NativeKernel(name, tuple(inputs), tuple(outputs), statements)
 
-    def form(self) -> Lambda:
-        """The function of an axis and the operands, over arrays of one library; reductions keep the axis."""
+    def form(self, of_ufuncs: bool = False) -> Lambda:
+        """The function of an axis and the operands, over arrays of one library; reductions keep the axis.
+
+        ``of_ufuncs``: they are NumPy's, whose ufuncs reduce in half the time of its functions.
+        """
+        changed = _of_numpy if of_ufuncs else _of_arrays
         size = Subscript(Attribute(Name(self.rows[0]), "shape"), Name(AXIS))
         names: Mapping[str, Expr] = {LENGTH: size}
         steps: list[Expr] = []
         for target, expr in self.statements:
-            steps.append(Assigned(target, replaced(rewritten(expr, _of_arrays), names)))
+            steps.append(Assigned(target, replaced(rewritten(expr, changed), names)))
         results = [Name(name) for name in self.results]
         last = steps[-1]
         assert isinstance(last, Assigned)
@@ -180,6 +184,22 @@ def _of_machine(expr: Expr) -> Expr:
         case Call(Name(name), (value,)) if name == CONSTANT:
             return value
     return without_means(expr) if is_reduction(expr) else expr
+
+
+def _of_numpy(expr: Expr) -> Expr:
+    """A part of a body as a function of NumPy."""
+    match expr:
+        case Call(Name("mean")):
+            total, length = without_means(expr).parts
+            return Operation("/", (_of_numpy(total), length))
+        case Call(Name(name), arguments) if is_reduction(expr):
+            keepdims = Keyword("keepdims", Constant(True))
+            return Call(dotted(f"xp.{_UFUNCS[name]}.reduce"), (*arguments, Name(AXIS)), (keepdims,))
+    return _of_arrays(expr)
+
+
+#: NumPy's ufuncs that reduce.
+_UFUNCS = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum"}
 
 
 def _of_arrays(expr: Expr) -> Expr:

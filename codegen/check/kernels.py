@@ -28,6 +28,8 @@ from .names import (
 from .tables import Primitives, Tables
 
 # What a pointwise expression may ask of an array itself.
+#: The namespace of NumPy's arrays.
+NUMPY = "numpy"
 _POINTWISE_ATTRIBUTES = frozenset({"dtype", "real", "imag", "astype", "conj", "conjugate"})
 
 
@@ -199,7 +201,7 @@ class KernelChecker:
                     Name(name),
                     Name(NATIVE_KERNELS),
                     kernel_of_body(schema.name.method),
-                    body.form(),
+                    body.form(of_ufuncs=backend.namespace == NUMPY),
                     body.kept,
                     Name(body.dim),
                     Name(KEEPDIM) if keepdim else Constant(False),

@@ -36,7 +36,8 @@ def run_body(
     dim, and where a row without elements has no extreme.
     """
     first = rows[0]
-    check_one_shape([a.shape for a in rows])
+    if len(rows) > 1:
+        check_one_shape([a.shape for a in rows])
     if kernels is not None and any([are_contiguous_rows(a, dim) for a in rows]):
         kernel = kernel_of(name, first.dtype, kernels)
         if kernel is not None and all([a.dtype == first.dtype for a in rows]):

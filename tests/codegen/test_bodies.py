@@ -82,6 +82,13 @@ def test_the_form_over_arrays(text: str, kept: bool, form: str) -> None:
     assert write(made.form()) == f"lambda axis, self: {form}"
 
 
+def test_the_form_over_numpys_arrays() -> None:
+    """Its ufuncs reduce: its functions take twice as long to call."""
+    found = write(body("out = self - max(self) / mean(self)").form(of_ufuncs=True))
+    top, total = [f"xp.{name}.reduce(self, axis, keepdims=True)" for name in ("maximum", "add")]
+    assert found == f"lambda axis, self: self - {top} / ({total} / self.shape[axis])"
+
+
 def test_the_native_kernel() -> None:
     made = body("d = self - other + eps\nout = sqrt(mean(d * d))", f"{TWO}, float eps")
     inputs, outputs, signature, text = row_of(made.kernel("distance"))
