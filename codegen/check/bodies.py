@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ...ir.bodies import CONSTANT, CONSTANTS, LENGTH, REDUCTIONS, Body, is_number, is_reduction
+from ...ir.bodies import AXIS, CONSTANT, CONSTANTS, LENGTH, REDUCTIONS, Body, is_number, is_reduction
 from ...ir.expressions import ELEMENTWISE_COMPARISONS, Call, Constant, Expr, Name, Operation
 from ...ir.reader import read_assignments
 from ..model.diagnostics import Report, one_of, suggestion
@@ -20,6 +20,7 @@ from ..model.operators import Primitive
 from ..model.schema import Schema
 from ..model.source import Located
 from ..read.fields import report_scalar
+from .reserved import is_called
 
 #: What the only result is called.
 RESULT = "out"
@@ -127,6 +128,12 @@ class _BodyReader:
         if target.id in self.known or target.id in (LENGTH, *CONSTANTS):
             what = "an argument" if target.id in {*self.rows, *self.numbers} else "known"
             self.wrong(f'"{target.id}" is {what} already', at, length, "another name: none is assigned twice")
+            return None
+        if target.id in (*REDUCTIONS, CONSTANT, *self.primitives):
+            self.wrong(f'"{target.id}" is a function', at, length, "another name")
+            return None
+        if target.id == AXIS or is_called(target.id):
+            self.wrong(f'generated code uses the name "{target.id}" itself', at, length, "another name")
             return None
         self.check(value)
         self.known.add(target.id)

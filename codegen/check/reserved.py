@@ -25,7 +25,7 @@ _GLOBAL = called(*ALL) | {
 }  # fmt: skip
 #: What is a variable, or a parameter, of generated functions.
 _LOCAL = frozenset({
-    "T", "args", "edges", "error", "given", "i", "keywords", "more", "node", "o", "out", "outs",
+    "T", "args", "edges", "error", "fewer", "given", "i", "keywords", "more", "node", "o", "out", "outs",
     "requires_grad", "spare", "storage", "storage_", "t", "wide",
 })  # fmt: skip
 #: What derivative formulas are given.

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tengen import machine_code
 from tengen.ir.lower.kernels import lower_row
-from tengen.kernels import machine_code
 from tengen.machine_code import Kernels
 
 ROUTINES = {"twice": {"float32": "x: result = x + x", "float64": "x: h = x * 2; result = h"}}

@@ -243,7 +243,7 @@ def test_both_forms_of_a_layer_agree(
     mode: str, projected: bool, sizes: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Results and gradients by native kernels and by NumPy's forms, with special numbers and any layout."""
-    from tengen.kernels import machine_code
+    from tengen import machine_code
     from tengen.kernels.nn import recurrent
 
     if not machine_code.is_available():

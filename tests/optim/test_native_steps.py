@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tengen
-from tengen.kernels import machine_code
+from tengen import machine_code
 from tengen.kernels.native_kernels import kernels
 
 OPTIONS: list[tuple[str, dict[str, Any]]] = [
