@@ -70,7 +70,9 @@ def written(jvps: Mapping[str, Formula]) -> list[Formula]:
 def formulas() -> list[Formula]:
     """All expressions that tengen's declarations write."""
     declared = declarations()
-    found = [k.formula for o in declared.operators for k in o.kernels.values()]
+    found = [k.formula for o in declared.operators if o.body is None for k in o.kernels.values()]
+    bodies = [(next(iter(o.kernels.values())), o.body) for o in declared.operators if o.body is not None]
+    found += [Formula(k.formula.source, expr) for k, body in bodies for _, expr in body.statements]
     found += [f for d in declared.derivatives for f in (*d.gradients.values(), *written(d.jvps))]
     found += [o.reference for o in declared.operators if o.reference is not None]
     return found
