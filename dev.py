@@ -134,7 +134,7 @@ def demo(arguments: Sequence[str]) -> int:
 #: The tests that run most kernels with most values, and the engine's.
 OF_KERNELS = (
     *("tests/operators/test_values.py", "tests/operators/test_derivatives.py"),
-    *("tests/formulas", "tests/kernels", "tests/operators/test_first_paths.py"),
+    *("tests/formulas", "tests/kernels", "tests/machine_code", "tests/operators/test_first_paths.py"),
     *("tests/autograd/test_backward.py", "tests/autograd/test_inplace.py", "tests/autograd/test_views.py"),
 )
 

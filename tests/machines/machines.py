@@ -35,7 +35,7 @@ MANAGED = (
 VERSION = "import sys; print('%d.%d' % sys.version_info[:2] + 't' * ('t' in sys.abiflags))"
 #: What depends on the Python most: counts of references, its C interface, threads, interrupts, texts of code.
 SHORT = (
-    *(f"tests/fast_paths/test_{name}.py" for name in ("same", "references", "leaves", "programs", "sources")),
+    *(f"tests/fast_paths/test_{name}.py" for name in ("same", "references", "leaves", "texts", "sources")),
     *("tests/runtime/test_thread_state.py", "tests/codegen/test_ir.py"),
 )
 BLAS_KERNELS = ("Haswell", "SkylakeX", "Cooperlake", "Zen", "Sandybridge", "Nehalem", "Prescott")
