@@ -37,7 +37,7 @@ def run_body(
     """
     first = rows[0]
     if len(rows) > 1:
-        check_one_shape([a.shape for a in rows])
+        one_shape([a.shape for a in rows])
     if kernels is not None and any([are_contiguous_rows(a, dim) for a in rows]):
         kernel = kernel_of(name, first.dtype, kernels)
         if kernel is not None and all([a.dtype == first.dtype for a in rows]):
@@ -61,11 +61,12 @@ def run_body(
     return _given([a if row or keepdim else a.squeeze(axis) for a, row in zip(found, kept, strict=True)])
 
 
-def check_one_shape(shapes: Sequence[Sequence[int]]) -> None:
-    """RuntimeError where the operands of a body have several shapes."""
+def one_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The shape of the operands of a body. RuntimeError where they have several."""
     other = next((shape for shape in shapes if shape != shapes[0]), None)
     if other is not None:
         raise RuntimeError(f"expected operands of one shape, but got {[*shapes[0]]} and {[*other]}")
+    return shapes[0]
 
 
 def _natively(

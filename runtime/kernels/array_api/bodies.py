@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..bodies import check_one_shape
+from ..bodies import one_shape
 from ..dims import wrap_dim
 from .common import Array
 
@@ -22,8 +22,7 @@ def run_body(
     *numbers: float,
 ) -> Any:
     """What ``kernels.bodies.run_body`` gives. IndexError for a bad dim."""
-    check_one_shape([a.shape for a in rows])
-    ndim = rows[0].ndim
+    ndim = len(one_shape([a.shape for a in rows]))
     axis = wrap_dim(dim, ndim)
     if all(kept) and 0 in rows[0].shape:
         made = [xp.zeros(rows[0].shape, dtype=rows[0].dtype) for _ in kept]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..bodies import check_one_shape
+from ..bodies import one_shape
 from ..dims import wrap_dim
 from .array import MetaArray
 
@@ -21,8 +21,7 @@ def run_body(
     *numbers: float,
 ) -> Any:
     """The results of ``kernels.bodies.run_body``, without elements. IndexError for a bad dim."""
-    check_one_shape([a.shape for a in rows])
-    shape = rows[0].shape
+    shape = one_shape([a.shape for a in rows])
     axis = wrap_dim(dim, len(shape))
     reduced = (*shape[:axis], *([1] * keepdim if shape else []), *shape[axis + 1 :])
     found = [MetaArray(shape if row else reduced, rows[0].dtype) for row in kept]
