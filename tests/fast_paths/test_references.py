@@ -98,7 +98,7 @@ def test_counts_stay_as_they_are(use: str) -> None:
     after = counted()
     grown = {n: after[n] - before[n] for n in after if abs(after[n] - before[n]) > 100}
     assert grown == {}
-    assert abs(len(gc.get_objects()) - objects) < 100
+    assert len(gc.get_objects()) - objects < 100  # fewer there may be: what others left goes when it likes
 
 
 def test_a_graph_is_freed_with_its_result() -> None:
