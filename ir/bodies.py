@@ -93,8 +93,14 @@ class Body:
     dim: str  # the argument that says along which dim rows are
     rows: tuple[str, ...]  # the operands
     numbers: tuple[str, ...]  # arguments that are one number for all rows
+    keeps: bool  # whether an argument says that results keep the dim
     statements: tuple[tuple[str, Expr], ...]
     results: tuple[str, ...]
+
+    @property
+    def keepdim(self) -> Expr:
+        """Whether a result that is one number for each row keeps the dim."""
+        return Name(KEEPDIM) if self.keeps else Constant(False)
 
     @property
     def kept(self) -> tuple[bool, ...]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ...ir.bodies import AXIS, CONSTANT, CONSTANTS, LENGTH, REDUCTIONS, Body, is_number, is_reduction
+from ...ir.bodies import AXIS, CONSTANT, CONSTANTS, KEEPDIM, LENGTH, REDUCTIONS, Body, is_number, is_reduction
 from ...ir.expressions import ELEMENTWISE_COMPARISONS, Call, Constant, Expr, Name, Operation
 from ...ir.reader import read_assignments
 from ..model.diagnostics import Report, one_of, suggestion
@@ -95,7 +95,8 @@ class _BodyReader:
         statements = tuple([s for target, value in read if (s := self.statement(target, value)) is not None])
         results = self.results(statements)
         used = tuple([a.name for a in self.schema.arguments if a.name in self.numbers - {LENGTH}])
-        return Body(dim, tuple(self.rows), used, statements, results) if self.good else None
+        keeps = any([a.name == KEEPDIM for a in self.schema.arguments])
+        return Body(dim, tuple(self.rows), used, keeps, statements, results) if self.good else None
 
     def head(self) -> str | None:
         """The dim of the first line, which names all tensors."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from ...ir.bodies import KEEPDIM, NATIVE_KERNELS, Body, BodyCall, kernel_of_body
-from ...ir.expressions import Attribute, Call, Constant, Elements, Name
+from ...ir.bodies import NATIVE_KERNELS, Body, BodyCall, kernel_of_body
+from ...ir.expressions import Attribute, Call, Elements, Name
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.names import COMPOSITES
 from ..model.operators import Formula, Kernel
@@ -191,7 +191,6 @@ class KernelChecker:
 
     def bodies(self, schema: Schema, source: Located, body: Body) -> dict[str, Kernel]:
         """The kernels that run a body, of each backend that has one for that."""
-        keepdim = any(a.name == KEEPDIM for a in schema.arguments)
         found = {}
         for backend in self.sources.tables.backends.values():
             name = "" if backend.group else str(backend.capabilities.get("bodies", ""))
@@ -204,7 +203,7 @@ class KernelChecker:
                     body.form(of_ufuncs=backend.namespace == NUMPY),
                     body.kept,
                     Name(body.dim),
-                    Name(KEEPDIM) if keepdim else Constant(False),
+                    body.keepdim,
                     tuple(map(Name, body.rows)),
                     tuple(map(Name, body.numbers)),
                 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ...ir.bodies import CONSTANT, CONSTANTS, KEEPDIM, LENGTH, Body, is_reduction, without_means
+from ...ir.bodies import CONSTANT, CONSTANTS, LENGTH, Body, is_reduction, without_means
 from ...ir.expressions import (
     BINARY,
     UNARY,
@@ -104,9 +104,7 @@ def _symbolic_of_body(
     writer.body = body
     made = writer.chosen(rewritten(body.inlined()[0], without_means))
     if not body.kept[0]:
-        keeps = any(a.name == KEEPDIM for a in operator.schema.arguments)
-        keepdim = Name(KEEPDIM) if keeps else Constant(False)
-        given = made, Name(body.rows[0]), Name(body.dim), keepdim
+        given = made, Name(body.rows[0]), Name(body.dim), body.keepdim
         made = Call(writer.called("one_for_each_row", None), given)
     return _rule(writer, made, operator.schema)
 

@@ -7,10 +7,9 @@ gets the sum of what each element gives it, and hands each element its share.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
-from ...ir.bodies import CONSTANT, CONSTANTS, KEEPDIM, LENGTH, REDUCTIONS, Body, is_reduction, without_means
+from ...ir.bodies import CONSTANT, CONSTANTS, LENGTH, REDUCTIONS, Body, is_reduction, without_means
 from ...ir.expressions import Attribute, Call, Conditional, Constant, Elements, Expr, Name, rewritten
 from ..model.operators import Operator
 from .graph import Graph, Node, Underivable, postorder
@@ -23,9 +22,9 @@ _REDUCE, _CONSTANT, _LENGTH = "reduce", "constant", "length"
 class RowsGraph(Graph):
     """Nodes of bodies: those of pointwise expressions, reductions, constants, and the length of rows."""
 
-    def __init__(self, language: Language, body: Body, keepdim: Expr) -> None:
+    def __init__(self, language: Language, body: Body) -> None:
         super().__init__(language.primitives, language.numbers, {}, real=True)
-        self.body, self.keepdim = body, keepdim
+        self.body = body
         self.length = self._node(_LENGTH)
         #: The rows themselves; what is not made of them is one number for each.
         self.own: set[Node] = set()
@@ -49,9 +48,9 @@ class RowsGraph(Graph):
         """A reduction; what is one number for the row stands before a sum."""
         if name != "sum":
             return self._node(_REDUCE, (row,), name)
-        number, over, under = self._factors(row)
         if row is self.zero:
             return row
+        number, over, under = self._factors(row)
         outer = [[n for n in side if not self.is_row(n)] for side in (over, under)]
         inner = [[n for n in side if self.is_row(n)] for side in (over, under)]
         if not inner[0] and not inner[1]:
@@ -97,9 +96,9 @@ class RowsGraph(Graph):
         return super().read(tree, names)
 
     def write(self, node: Node, named: Mapping[Node, str]) -> Expr:
-        dim = Name(self.body.dim)
         if node in named:
             return self.with_dim(named[node])
+        first = Name(self.body.rows[0])
         match node.kind:
             case "name":
                 return self.with_dim(node.value)
@@ -108,8 +107,8 @@ class RowsGraph(Graph):
             case "constant":
                 return Call(Attribute(self.write(node.parts[0], named), "detach"), ())
             case "length":
-                of_first = [Call(Attribute(Name(self.body.rows[0]), name), ()) for name in ("dim", "size")]
-                return Conditional(of_first[0], replace(of_first[1], arguments=(dim,)), Constant(1))
+                size = Call(Attribute(first, "size"), (Name(self.body.dim),))
+                return Conditional(Call(Attribute(first, "dim"), ()), size, Constant(1))
         return super().write(node, named)
 
     def _reduced(self, row: Expr, name: str) -> Expr:
@@ -128,10 +127,7 @@ class RowsGraph(Graph):
             return Name(name)
         dims = Elements("list", (Name(self.body.dim),))
         ndim = Call(Attribute(Name(self.body.rows[0]), "dim"), ())
-        return Call(Name("_restore_dims"), (Name(name), dims, self.keepdim, ndim))
-
-    def substitute(self, root: Node, values: Mapping[Node, Node]) -> Node:
-        raise Underivable("a part of it is a function of which only the gradient is known")
+        return Call(Name("_restore_dims"), (Name(name), dims, self.body.keepdim, ndim))
 
 
 class RowsPlan(Plan):
@@ -142,9 +138,7 @@ class RowsPlan(Plan):
             raise Underivable("it has several results")
         self.operator, self.body, self.with_result = operator, body, with_result
         self.kernel = next(iter(operator.kernels.values()))
-        keepdim = any(a.name == KEEPDIM for a in operator.schema.arguments)
-        self.keepdim = Name(KEEPDIM) if keepdim else Constant(False)
-        graph = RowsGraph(language, body, self.keepdim)
+        graph = RowsGraph(language, body)
         self.graph = self.rows = graph
         names = {name: graph.name(name, True) for name in body.rows}
         graph.own |= set(names.values())
@@ -158,21 +152,20 @@ class RowsPlan(Plan):
         if with_result and body.kept[0] and self.root.parts:
             graph.knows_result(self.root)
         wanted = [names[a.name] for a in self.inputs]
-        self.wanted = wanted
+        self.order = postorder([self.root])
+        self.leading = self._leading(self.order, wanted)
         self.gradients = dict(zip(body.rows, self._adjoints(wanted), strict=True))
         self.moved = self._tangent(wanted)
 
     def _adjoints(self, wanted: Sequence[Node]) -> list[Node]:
         """The gradient by each of the rows."""
         graph = self.rows
-        order = postorder([self.root])
-        leading = self._leading(order, wanted)
         adjoints: dict[Node, Node] = {self.root: self.grad}
-        for node in reversed(order):
+        for node in reversed(self.order):
             adjoint = adjoints.get(node)
-            if adjoint is None or adjoint is graph.zero or node not in leading:
+            if adjoint is None or adjoint is graph.zero or node not in self.leading:
                 continue
-            for part, term in self._terms(node, adjoint, leading):
+            for part, term in self._terms(node, adjoint):
                 if graph.is_row(node) and not graph.is_row(part):
                     term = graph.reduce("sum", term)
                 adjoints[part] = graph.add(adjoints[part], term) if part in adjoints else term
@@ -181,11 +174,11 @@ class RowsPlan(Plan):
     def differentiated(self, node: Node) -> tuple[Node, ...]:
         return () if node.kind == _CONSTANT else node.parts
 
-    def _terms(self, node: Node, adjoint: Node, leading: set[Node]) -> Iterable[tuple[Node, Node]]:
+    def _terms(self, node: Node, adjoint: Node) -> Iterable[tuple[Node, Node]]:
         """What a node hands to its parts."""
         graph = self.rows
         if node.kind != _REDUCE:
-            for part, local in self._named_locals(node, leading):
+            for part, local in self._named_locals(node, self.leading):
                 yield part, graph.multiply(adjoint, local)
             return
         yield node.parts[0], graph.multiply(adjoint, self._share(node))
@@ -203,29 +196,27 @@ class RowsPlan(Plan):
     def _tangent(self, wanted: Sequence[Node]) -> Node:
         """What the result moves by."""
         graph = self.rows
-        order = postorder([self.root])
-        leading = self._leading(order, wanted)
         tangents = {}
         for node, argument in zip(wanted, self.inputs, strict=True):
             tangents[node] = graph.name(f"{argument.name}_t", True)
             graph.own.add(tangents[node])
-        for node in order:
-            if node in tangents or node not in leading:
+        for node in self.order:
+            if node in tangents or node not in self.leading:
                 continue
             total = graph.zero
-            for term in self._moves(node, tangents, leading):
+            for term in self._moves(node, tangents):
                 total = graph.add(total, term)
             tangents[node] = total
         return tangents.get(self.root, graph.zero)
 
-    def _moves(self, node: Node, tangents: Mapping[Node, Node], leading: set[Node]) -> Iterable[Node]:
+    def _moves(self, node: Node, tangents: Mapping[Node, Node]) -> Iterable[Node]:
         """What a node moves by for each of its parts."""
         graph = self.rows
         if node.kind == _REDUCE:
             part = node.parts[0]
             yield graph.reduce("sum", graph.multiply(tangents[part], self._share(node)))
             return
-        for part, local in self._named_locals(node, leading):
+        for part, local in self._named_locals(node, self.leading):
             yield graph.multiply(tangents.get(part, graph.zero), local)
 
     # -- writing -----------------------------------------------------------------------------------
@@ -244,7 +235,7 @@ class RowsPlan(Plan):
         if self.body.kept[0]:
             return made
         squeezed = Call(Attribute(made, "squeeze"), (Name(self.body.dim),))
-        return squeezed if self.keepdim == Constant(False) else Conditional(self.keepdim, made, squeezed)
+        return Conditional(self.body.keepdim, made, squeezed) if self.body.keeps else squeezed
 
 
 def _holds(nodes: Sequence[Node], others: Sequence[Node]) -> bool:

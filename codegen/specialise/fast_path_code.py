@@ -271,8 +271,9 @@ class Code:
         """Of contiguous rows by its native kernel; without one, and of others, the fast path is left."""
         if body.kernels == _NONE:
             raise Unwritable("a body without a native kernel")
-        dim = self.local(body.dim) or "rows_dim"
-        if dim == "rows_dim":
+        dim = self.local(body.dim)
+        if dim is None:
+            dim = "rows_dim"
             self.push(body.dim)
             self.add("store", dim)
         rows = [f"row{number}" for number in range(len(body.rows))]

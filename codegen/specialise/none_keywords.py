@@ -74,5 +74,5 @@ def _itself(name: str, named: Sequence[str]) -> Expr:
     """The function or the method of this name, where it is defined."""
     if named[0] == "self":
         return dotted(f"TensorMethods.{name}")
-    taken = name in (*named, "t", "args", "keywords", "fewer")
+    taken = name in (*named, "T", "args", "keywords", "fewer")
     return Subscript(call("globals"), Constant(name)) if taken else Name(name)

@@ -44,21 +44,21 @@ def run_body(
             return _natively(kernel, kept, keepdim, rows, numbers)
     if first.dtype.char in REDUCED:
         wide = [upcast(a) for a in rows]
-        found = _several(run_body(kernels, name, form, kept, dim, keepdim, wide, *numbers))
-        return _given([converted(np.asarray(a), first.dtype) for a in found])
+        found = several(run_body(kernels, name, form, kept, dim, keepdim, wide, *numbers))
+        return given([converted(np.asarray(a), first.dtype) for a in found])
     axis = wrap_dim(dim, first.ndim)
     if not first.ndim:
-        given = _several(form(0, *[a.reshape(1) for a in rows], *numbers))
-        return _given([a.reshape(()) for a in given])
+        made = several(form(0, *[a.reshape(1) for a in rows], *numbers))
+        return given([a.reshape(()) for a in made])
     if not first.size and all(kept):
-        return _given([np.empty(first.shape, first.dtype) for _ in kept])
+        return given([np.empty(first.shape, first.dtype) for _ in kept])
     try:
-        found = _several(form(axis, *rows, *numbers))
+        found = several(form(axis, *rows, *numbers))
     except ValueError:
         if first.shape[axis]:
             raise
         raise IndexError(f"Expected reduction dim {axis} to have non-zero size.") from None
-    return _given([a if row or keepdim else a.squeeze(axis) for a, row in zip(found, kept, strict=True)])
+    return given([a if row or keepdim else a.squeeze(axis) for a, row in zip(found, kept, strict=True)])
 
 
 def one_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
@@ -78,12 +78,14 @@ def _natively(
     out = [as_bits(as_rows(r) if row else r.reshape(-1)) for r, row in zip(results, kept, strict=True)]
     number = np.float32 if dtype.char in REDUCED else dtype.type
     share_rows(kernel, [as_bits(as_rows(a)) for a in arrays], [number(n) for n in numbers], out)
-    return _given(results)
+    return given(results)
 
 
-def _several(found: Any) -> Sequence[Array]:
+def several(found: Any) -> Sequence[Array]:
+    """The results of what gives one, or a tuple of them."""
     return found if isinstance(found, tuple) else (found,)
 
 
-def _given(found: Sequence[Array]) -> Any:
+def given(found: Sequence[Array]) -> Any:
+    """One result, or a tuple of several."""
     return found[0] if len(found) == 1 else tuple(found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..bodies import one_shape
+from ..bodies import given, one_shape, several
 from ..dims import wrap_dim
 from .common import Array
 
@@ -25,12 +25,10 @@ def run_body(
     ndim = len(one_shape([a.shape for a in rows]))
     axis = wrap_dim(dim, ndim)
     if all(kept) and 0 in rows[0].shape:
-        made = [xp.zeros(rows[0].shape, dtype=rows[0].dtype) for _ in kept]
-        return made[0] if len(kept) == 1 else tuple(made)
-    found = form(axis, *[a if ndim else xp.reshape(a, (1,)) for a in rows], *numbers)
-    results = found if len(kept) > 1 else (found,)
+        return given([xp.zeros(rows[0].shape, dtype=rows[0].dtype) for _ in kept])
+    results = several(form(axis, *[a if ndim else xp.reshape(a, (1,)) for a in rows], *numbers))
     if not ndim:
         results = [xp.reshape(r, ()) for r in results]
     elif not keepdim:
         results = [r if row else xp.squeeze(r, axis=axis) for r, row in zip(results, kept, strict=True)]
-    return results[0] if len(kept) == 1 else tuple(results)
+    return given(results)

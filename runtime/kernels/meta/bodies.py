@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..bodies import one_shape
+from ..bodies import given, one_shape
 from ..dims import wrap_dim
 from .array import MetaArray
 
@@ -24,5 +24,4 @@ def run_body(
     shape = one_shape([a.shape for a in rows])
     axis = wrap_dim(dim, len(shape))
     reduced = (*shape[:axis], *([1] * keepdim if shape else []), *shape[axis + 1 :])
-    found = [MetaArray(shape if row else reduced, rows[0].dtype) for row in kept]
-    return found[0] if len(found) == 1 else tuple(found)
+    return given([MetaArray(shape if row else reduced, rows[0].dtype) for row in kept])
