@@ -64,7 +64,8 @@ ORACLE = "oracle"
 def require(*extras: str, optional: Sequence[str] = ()) -> bool:
     """Make the environment, and install the project with the extras unless that was done.
 
-    Where one that is optional cannot be installed this is said, and the others are. Returns whether all are.
+    Where one that is optional cannot be installed this is said once, and the others are. Returns whether all
+    are installed.
     """
     if not PYTHON.exists():
         print(f"making the environment {ENVIRONMENT.name}", flush=True)
@@ -77,29 +78,38 @@ def require(*extras: str, optional: Sequence[str] = ()) -> bool:
         ROOT / "runtime" / "fast_paths" / "operations.def",
     ]
     settings = max([path.stat().st_mtime for path in sources])
-    missing = [each for each in (*extras, *optional) if not is_installed(each, settings)]
-    if not missing or install(missing, settings):
-        return True
-    if not set(optional).intersection(missing):
-        sys.exit(f"installing tengen[{','.join(extras)}] failed")
-    needed = [each for each in missing if each not in optional]
-    if needed and not install(needed, settings):
-        sys.exit(f"installing tengen[{','.join(extras)}] failed")
-    refused = [each for each in missing if each in optional and not install([each], settings)]
-    if refused:
-        lines = "!" * 79
-        print(lines, f"{', '.join(refused)} cannot be installed here: tengen runs without", lines, sep="\n")
-    return not refused
+    missing = [each for each in (*extras, *optional) if not is_marked(each, settings)]
+    if missing and not install(missing, settings):
+        needed = [each for each in missing if each not in optional]
+        if needed == missing or (needed and not install(needed, settings)):
+            sys.exit(f"installing tengen[{','.join(extras)}] failed")
+        tried = [each for each in missing if each in optional]
+        refused = [each for each in tried if missing == [each] or not install([each], settings)]
+        for each in refused:
+            mark(each).write_text(REFUSED)
+        if refused:
+            said = f"{', '.join(refused)} cannot be installed here: tengen runs without"
+            print("!" * 79, said, "!" * 79, sep="\n")
+    return not any(is_refused(each) for each in optional)
+
+
+#: What the mark of an extra says that could not be installed.
+REFUSED = "refused"
 
 
 def mark(name: str) -> Path:
-    """The file that tells that the project, which is "", or one of its extras is installed."""
+    """The file that tells that the project, which is "", or one of its extras is installed or was refused."""
     return ENVIRONMENT / f".installed-{name}"
 
 
-def is_installed(name: str, settings: float) -> bool:
-    """Whether the project or an extra was installed with the settings of that time, or later ones."""
+def is_marked(name: str, settings: float) -> bool:
+    """Whether the project or an extra was installed or refused with these settings, or later ones."""
     return mark(name).exists() and mark(name).stat().st_mtime >= settings
+
+
+def is_refused(name: str) -> bool:
+    """Whether an extra could not be installed."""
+    return mark(name).exists() and mark(name).read_text() == REFUSED
 
 
 def install(extras: Sequence[str], settings: float) -> bool:
@@ -109,13 +119,13 @@ def install(extras: Sequence[str], settings: float) -> bool:
     """
     print(f"installing tengen[{','.join(extras)}]", flush=True)
     wanted: list[str] = ["--editable", f".[{','.join(extras)}]"]
-    if is_installed("", settings):  # to build the C machine takes longest
+    if is_marked("", settings):  # to build the C machine takes longest
         declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
         wanted = [text for e in extras for text in declared["project"]["optional-dependencies"][e]]
     if run(PYTHON, *PIP, *wanted):
         return False
     for name in ("", *extras):
-        mark(name).touch()
+        mark(name).write_text("")
     return True
 
 
@@ -171,6 +181,8 @@ def check(arguments: Sequence[str]) -> int:
 def oracle(arguments: Sequence[str]) -> int:
     """The comparisons with torch; with --all every sample of PyTorch's own database of operators."""
     require("test", optional=[COMPILE])
+    if is_refused(ORACLE):
+        mark(ORACLE).unlink()  # it may be there now, as where only the network was down
     if not require(optional=[ORACLE]):
         print(
             "!" * 79,
