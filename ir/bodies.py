@@ -6,13 +6,13 @@ libraries too, the native kernel, and, in ``codegen/derive/rows.py``, gradients 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from .expressions import (
     Assigned,
-    Attribute,
     Call,
+    Conditional,
     Constant,
     Elements,
     Expr,
@@ -51,6 +51,7 @@ class BodyCall:
     name: str  # of the one that is there
     form: Lambda
     kept: tuple[bool, ...]
+    nonempty: bool  # whether rows must have elements
     dim: Expr
     keepdim: Expr
     rows: tuple[Expr, ...]
@@ -59,9 +60,10 @@ class BodyCall:
     def written(self) -> Call:
         """The call."""
         kept = Elements("tuple", tuple(map(Constant, self.kept)))
-        rows = Elements("tuple", self.rows)
-        given = self.kernels, Constant(self.name), self.form, kept, self.dim, self.keepdim, rows
-        return Call(self.function, (*given, *self.numbers))
+        what = self.kernels, Constant(self.name), self.form, kept, Constant(self.nonempty)
+        return Call(
+            self.function, (*what, self.dim, self.keepdim, Elements("tuple", self.rows), *self.numbers)
+        )
 
     @classmethod
     def read(cls, expr: Expr) -> BodyCall | None:
@@ -74,6 +76,7 @@ class BodyCall:
                     Constant(str() as name),
                     Lambda() as form,
                     Elements("tuple", kept),
+                    Constant(bool() as nonempty),
                     dim,
                     keepdim,
                     Elements("tuple", rows),
@@ -82,7 +85,7 @@ class BodyCall:
                 (),
             ):
                 flags = tuple([k.value for k in kept if isinstance(k, Constant)])
-                return cls(function, kernels, name, form, flags, dim, keepdim, rows, tuple(numbers))
+                return cls(function, kernels, name, form, flags, nonempty, dim, keepdim, rows, tuple(numbers))
         return None
 
 
@@ -90,7 +93,8 @@ class BodyCall:
 class Body:
     """Statements over rows: arguments and what was computed before, arithmetic, functions, reductions."""
 
-    dim: str  # the argument that says along which dim rows are
+    dim: str  # the argument that says along which dim rows are, or over which
+    several: bool  # whether it may be several dims, or none for all of them
     rows: tuple[str, ...]  # the operands
     numbers: tuple[str, ...]  # arguments that are one number for all rows
     keeps: bool  # whether an argument says that results keep the dim
@@ -110,6 +114,11 @@ class Body:
             numbers |= {name} if is_number(expr, numbers) else set()
         return tuple([name not in numbers for name in self.results])
 
+    @property
+    def nonempty(self) -> bool:
+        """Whether rows must have elements: it takes an extreme of them, be there some or not."""
+        return any([_takes_extreme(expr) for _, expr in self.statements])
+
     def inlined(self) -> tuple[Expr, ...]:
         """The results, each as one expression of the arguments."""
         known: dict[str, Expr] = {}
@@ -128,16 +137,13 @@ class Body:
         return NativeKernel(name, tuple(inputs), tuple(outputs), statements)
 
     def form(self, of_ufuncs: bool = False) -> Lambda:
-        """The function of an axis and the operands, over arrays of one library; reductions keep the axis.
+        """The function of axes, the length of rows and the operands, over arrays of one library.
 
-        ``of_ufuncs``: they are NumPy's, whose ufuncs reduce in half the time of its functions.
+        Reductions keep the axes. ``of_ufuncs``: they are NumPy's, whose ufuncs reduce in half the time of its
+        functions.
         """
         changed = _of_numpy if of_ufuncs else _of_arrays
-        size = Subscript(Attribute(Name(self.rows[0]), "shape"), Name(AXIS))
-        names: Mapping[str, Expr] = {LENGTH: size}
-        steps: list[Expr] = []
-        for target, expr in self.statements:
-            steps.append(Assigned(target, replaced(rewritten(expr, changed), names)))
+        steps: list[Expr] = [Assigned(target, rewritten(expr, changed)) for target, expr in self.statements]
         results = [Name(name) for name in self.results]
         last = steps[-1]
         assert isinstance(last, Assigned)
@@ -146,7 +152,7 @@ class Body:
         else:
             steps.append(results[0] if len(results) == 1 else Elements("tuple", tuple(results)))
         body = steps[0] if len(steps) == 1 else Subscript(Elements("tuple", tuple(steps)), Constant(-1))
-        return Lambda(tuple(map(Parameter, (AXIS, *self.rows, *self.numbers))), body)
+        return Lambda(tuple(map(Parameter, (AXIS, LENGTH, *self.rows, *self.numbers))), body)
 
 
 def kernel_of_body(method: str) -> str:
@@ -174,6 +180,20 @@ def without_means(expr: Expr) -> Expr:
     return rewritten(expr, change)
 
 
+def of_elements(expr: Expr) -> Expr:
+    """The same of rows that have elements: of ``x if n else y`` that is x."""
+    return rewritten(expr, lambda part: part.then if isinstance(part, Conditional) else part)
+
+
+def _takes_extreme(expr: Expr) -> bool:
+    match expr:
+        case Conditional():  # of rows without elements it is something else
+            return False
+        case Call(Name("max" | "min")):
+            return True
+    return any(map(_takes_extreme, expr.parts))
+
+
 def is_number(expr: Expr, numbers: Collection[str]) -> bool:
     """Whether it is one number of each row, or of all: the names of those are ``numbers``."""
     match expr:
@@ -189,6 +209,8 @@ def _of_machine(expr: Expr) -> Expr:
     match expr:
         case Call(Name(name), (value,)) if name == CONSTANT:
             return value
+        case Conditional(_, then):
+            return then
     return without_means(expr) if is_reduction(expr) else expr
 
 

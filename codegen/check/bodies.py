@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 
 from ...ir.bodies import AXIS, CONSTANT, CONSTANTS, KEEPDIM, LENGTH, REDUCTIONS, Body, is_number, is_reduction
-from ...ir.expressions import ELEMENTWISE_COMPARISONS, Call, Constant, Expr, Name, Operation
+from ...ir.expressions import ELEMENTWISE_COMPARISONS, Call, Conditional, Constant, Expr, Name, Operation
 from ...ir.reader import read_assignments
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.operators import Primitive
@@ -28,6 +28,7 @@ _HEAD = re.compile(r"over (\w+\[\w+: \w+\](?:, \w+\[\w+: \w+\])*)\s*(?:\n|$)")
 _OPERAND = re.compile(r"(\w+)\[(\w+): (\w+)\]")
 _OPERATORS = frozenset({"+", "-", "*", "/", "**", "-x", *ELEMENTWISE_COMPARISONS})
 _NUMBERS = ("float", "int", "Scalar")
+_DIMS = ("int", "int?", "int[]", "int[1]", "int[]?", "int[1]?")
 
 
 def with_what_follows(schema: Schema, fields: Mapping[str, Located]) -> Mapping[str, Located]:
@@ -35,9 +36,10 @@ def with_what_follows(schema: Schema, fields: Mapping[str, Located]) -> Mapping[
     body = fields.get("body")
     head = None if body is None else _HEAD.match(str(body.value))
     dim = "" if head is None else _OPERAND.findall(head[1])[0][1]
-    if body is None or dim not in _integers(schema):
+    dims = _dims(schema)
+    if body is None or dim not in dims:
         return fields
-    rule = {"dims": Located(dim, body.place)}
+    rule = "reduction" if dims[dim] else {"dims": Located(dim, body.place)}
     layout = tuple([Located("contiguous", body.place) for _ in schema.returns])
     follows = {
         "dtypes": Located("floating, reduced", body.place),
@@ -48,9 +50,10 @@ def with_what_follows(schema: Schema, fields: Mapping[str, Located]) -> Mapping[
     return {**follows, **fields}
 
 
-def _integers(schema: Schema) -> list[str]:
-    """The arguments that may say which dim is meant."""
-    return [a.name for a in schema.arguments if str(a.type) in ("int", "SymInt")]
+def _dims(schema: Schema) -> dict[str, bool]:
+    """The arguments that may say which dim is meant, and whether that may be several, or none for all."""
+    integers = {a.name: str(a.type).replace("SymInt", "int") for a in schema.arguments}
+    return {name: kind != "int" for name, kind in integers.items() if kind in _DIMS}
 
 
 def body_of(
@@ -92,11 +95,12 @@ class _BodyReader:
             report_scalar(self.located, message, "name = expression", self.report)
             return None
         self.numbers.discard(dim)
+        several = _dims(self.schema)[dim]
         statements = tuple([s for target, value in read if (s := self.statement(target, value)) is not None])
         results = self.results(statements)
         used = tuple([a.name for a in self.schema.arguments if a.name in self.numbers - {LENGTH}])
         keeps = any([a.name == KEEPDIM for a in self.schema.arguments])
-        return Body(dim, tuple(self.rows), used, keeps, statements, results) if self.good else None
+        return Body(dim, several, tuple(self.rows), used, keeps, statements, results) if self.good else None
 
     def head(self) -> str | None:
         """The dim of the first line, which names all tensors."""
@@ -108,7 +112,7 @@ class _BodyReader:
             return None
         operands = [_OPERAND.fullmatch(part) for part in found[1].split(", ")]
         names, dims, lengths = zip(*[o.groups() for o in operands if o is not None], strict=True)
-        integers = _integers(self.schema)
+        integers = [*_dims(self.schema)]
         end = len(found[0].rstrip())
         if [*names] != self.rows:
             expected = f"over {', '.join(f'{name}[{dims[0]}: n]' for name in self.rows)}"
@@ -164,6 +168,10 @@ class _BodyReader:
                     close = suggestion(name, self.known)
                     expected = "an argument, n, or a name of a line above"
                     self.wrong(f'unknown name "{name}" in the body', at, len(name), expected, close)
+                return
+            case Conditional(Name(condition), then, otherwise) if condition == LENGTH:
+                self.check(then)
+                self.check(otherwise)
                 return
             case Operation(symbol, operands) if symbol in _OPERATORS:
                 for operand in operands:

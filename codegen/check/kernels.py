@@ -202,6 +202,7 @@ class KernelChecker:
                     kernel_of_body(schema.name.method),
                     body.form(of_ufuncs=backend.namespace == NUMPY),
                     body.kept,
+                    body.nonempty,
                     Name(body.dim),
                     body.keepdim,
                     tuple(map(Name, body.rows)),

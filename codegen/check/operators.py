@@ -82,6 +82,7 @@ class OperatorChecker:
         composite = any(key in COMPOSITES for key in kernels)
         promote, promoted = self.promotion(declared, tags, composite)
         zero_dim, numbers = self.promotion_of_some(declared)
+        refuse, forbidden = self.refuse(declared)
         autogen = self.autogen(declared)
         samples = self.sample_checker
         if "samples" not in declared.given and not tags & {"pointwise", "generated", OTHER_LAYOUT}:
@@ -105,7 +106,8 @@ class OperatorChecker:
             zero_dim=zero_dim,
             numbers=numbers,
             dtypes={} if composite else self.dtypes(fields.get("dtypes"), declared.schema.is_view),
-            refuse=self.refuse(fields.get("refuse")),
+            refuse=refuse,
+            forbidden=forbidden,
             refuse_args=self.refuse_args(declared),
             same_dtype=self.same_dtype(declared),
             result=self.result(fields.get("result"), tags, promote),
@@ -456,15 +458,21 @@ class OperatorChecker:
         names = () if exempt is None else self.arguments(declared, exempt, ("Tensor", "Tensor?"))
         return names, None if numbers is None else str(numbers.value)
 
-    def refuse(self, located: Located | None) -> dict[str, str]:
-        """By category, why an operand of it is an error even where it would be promoted."""
-        texts: dict[str, str] = {}
-        for category, text in located.value.items() if located is not None else ():
-            if category == "args":
+    def refuse(self, declared: Declared) -> tuple[dict[str, str], dict[str, str]]:
+        """By category, why an operand is an error even where it would be promoted; by bool argument,
+        why it may not be true."""
+        located = declared.fields.get("refuse")
+        flags = [a.name for a in declared.schema.arguments if str(a.type) == "bool"]
+        categories: dict[str, str] = {}
+        forbidden: dict[str, str] = {}
+        for name, text in located.value.items() if located is not None else ():
+            if name == "args":
                 continue
-            if known_word(category, text.key or text.place, (*CATEGORIES, "args"), "category", self.report):
-                texts[category] = " ".join(str(text.value).split())
-        return texts
+            known = (*CATEGORIES, *flags, "args")
+            if known_word(name, text.key or text.place, known, "category or bool argument", self.report):
+                found = forbidden if name in flags else categories
+                found[name] = " ".join(str(text.value).split())
+        return categories, forbidden
 
     def refuse_args(self, declared: Declared) -> tuple[str, ...]:
         """The arguments all of which must be of such categories to be an error; none where any one is."""

@@ -25,7 +25,6 @@ from ...ir.expressions import (
     Name,
     Operation,
     Parameter,
-    Subscript,
     free_names,
     replaced,
     rewritten,
@@ -242,6 +241,8 @@ class _RowsWriter(_Writer):
 
     def value(self, expr: Expr) -> Expr:
         match expr:
+            case Conditional(_, then, _):  # of rows that have elements
+                return self.value(then)
             case Call(Name(name), (row,)) if name == CONSTANT:
                 return self.value(row)
             case Call(Name(name), (row,)) if is_reduction(expr):
@@ -251,10 +252,13 @@ class _RowsWriter(_Writer):
         return super().value(expr)
 
     def unchanged(self, expr: Expr) -> Expr:
-        shape = Attribute(Name(self.body.rows[0]), "shape")
         known: dict[str, Expr] = {name: Call(Name("float"), (Constant(name),)) for name in CONSTANTS}
-        known[LENGTH] = Conditional(shape, Subscript(shape, Name(self.body.dim)), Constant(1))
-        return replaced(super().unchanged(expr), known)
+        made = super().unchanged(expr)
+        if any(name.id == LENGTH for name in free_names(made)):
+            known[LENGTH] = Call(
+                self.called("row_length", None), (Name(self.body.rows[0]), Name(self.body.dim))
+            )
+        return replaced(made, known)
 
 
 #: ONNX's reductions.

@@ -54,10 +54,14 @@ class Language:
 
     def graph(self, operator: Operator) -> Graph:
         """An empty graph for the kernel of an operator; only composites are made of operators."""
-        listed = operator.dtypes.values()  # a composite lists none: it takes what its parts take
-        complex_ = not listed or any("Complex" in t for types in listed for t in types)
         composite = EXPLICIT in operator.kernels
-        return Graph(self.primitives, self.numbers, self.operators if composite else {}, not complex_)
+        return Graph(self.primitives, self.numbers, self.operators if composite else {}, is_real(operator))
+
+
+def is_real(operator: Operator) -> bool:
+    """Whether it takes no complex numbers."""
+    listed = operator.dtypes.values()  # a composite lists none: it takes what its parts take
+    return bool(listed) and not any("Complex" in t for types in listed for t in types)
 
 
 def known_operators(declared: Declarations) -> dict[str, Known]:

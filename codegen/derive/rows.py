@@ -13,7 +13,7 @@ from ...ir.bodies import CONSTANT, CONSTANTS, LENGTH, REDUCTIONS, Body, is_reduc
 from ...ir.expressions import Attribute, Call, Conditional, Constant, Elements, Expr, Name, rewritten
 from ..model.operators import Operator
 from .graph import Graph, Node, Underivable, postorder
-from .plan import Language, Plan
+from .plan import Language, Plan, is_real
 
 #: The kinds of nodes that graphs of bodies have besides.
 _REDUCE, _CONSTANT, _LENGTH = "reduce", "constant", "length"
@@ -22,8 +22,8 @@ _REDUCE, _CONSTANT, _LENGTH = "reduce", "constant", "length"
 class RowsGraph(Graph):
     """Nodes of bodies: those of pointwise expressions, reductions, constants, and the length of rows."""
 
-    def __init__(self, language: Language, body: Body) -> None:
-        super().__init__(language.primitives, language.numbers, {}, real=True)
+    def __init__(self, language: Language, body: Body, real: bool) -> None:
+        super().__init__(language.primitives, language.numbers, {}, real)
         self.body = body
         self.length = self._node(_LENGTH)
         #: The rows themselves; what is not made of them is one number for each.
@@ -58,6 +58,9 @@ class RowsGraph(Graph):
         total = self._node(_REDUCE, (self._product(1, *inner),), name)
         return self._product(number, [*outer[0], total], outer[1])
 
+    def apply(self, name: str, *parts: Node) -> Node:
+        return parts[0] if name == "conj" and parts[0] is self.length else super().apply(name, *parts)
+
     def _factors(self, node: Node) -> tuple[Any, list[Node], list[Node]]:
         return (1, [node], []) if node is self.result else super()._factors(node)
 
@@ -89,6 +92,8 @@ class RowsGraph(Graph):
                 return self.length
             case Name(name) if name in CONSTANTS and name not in names:
                 return self.number(float(name))
+            case Conditional(_, then, _):  # nothing is made of rows without elements
+                return self.read(then, names)
             case Call(Name(name), (value,)) if name == CONSTANT:
                 return self._node(_CONSTANT, (self.read(value, names),))
             case Call(Name(name), (value,)) if is_reduction(tree):
@@ -106,6 +111,8 @@ class RowsGraph(Graph):
                 return self._reduced(self.write(node.parts[0], named), node.value)
             case "constant":
                 return Call(Attribute(self.write(node.parts[0], named), "detach"), ())
+            case "length" if self.body.several:
+                return Call(Name("count_of"), (first, Name(self.body.dim)))
             case "length":
                 size = Call(Attribute(first, "size"), (Name(self.body.dim),))
                 return Conditional(Call(Attribute(first, "dim"), ()), size, Constant(1))
@@ -125,7 +132,8 @@ class RowsGraph(Graph):
         """A name; what has the shape of a result that is one number for each row gets the dim back."""
         if self.body.kept[0] or name not in ("grad", "result"):
             return Name(name)
-        dims = Elements("list", (Name(self.body.dim),))
+        dim = Name(self.body.dim)
+        dims = dim if self.body.several else Elements("list", (dim,))
         ndim = Call(Attribute(Name(self.body.rows[0]), "dim"), ())
         return Call(Name("_restore_dims"), (Name(name), dims, self.body.keepdim, ndim))
 
@@ -138,7 +146,7 @@ class RowsPlan(Plan):
             raise Underivable("it has several results")
         self.operator, self.body, self.with_result = operator, body, with_result
         self.kernel = next(iter(operator.kernels.values()))
-        graph = RowsGraph(language, body)
+        graph = RowsGraph(language, body, is_real(operator))
         self.graph = self.rows = graph
         names = {name: graph.name(name, True) for name in body.rows}
         graph.own |= set(names.values())
@@ -152,10 +160,22 @@ class RowsPlan(Plan):
         if with_result and body.kept[0] and self.root.parts:
             graph.knows_result(self.root)
         wanted = [names[a.name] for a in self.inputs]
-        self.order = postorder([self.root])
+        reached = self._differentiable()
+        self.order = [node for node in postorder([self.root]) if node in reached]
         self.leading = self._leading(self.order, wanted)
         self.gradients = dict(zip(body.rows, self._adjoints(wanted), strict=True))
         self.moved = self._tangent(wanted)
+
+    def _differentiable(self) -> set[Node]:
+        """The nodes on which the result depends in a differentiable way."""
+        found: set[Node] = set()
+        waiting = [self.root]
+        while waiting:
+            node = waiting.pop()
+            if node not in found:
+                found.add(node)
+                waiting += self.differentiated(node)
+        return found
 
     def _adjoints(self, wanted: Sequence[Node]) -> list[Node]:
         """The gradient by each of the rows."""
@@ -179,7 +199,7 @@ class RowsPlan(Plan):
         graph = self.rows
         if node.kind != _REDUCE:
             for part, local in self._named_locals(node, self.leading):
-                yield part, graph.multiply(adjoint, local)
+                yield part, graph.multiply(adjoint, graph.apply("conj", local))
             return
         yield node.parts[0], graph.multiply(adjoint, self._share(node))
 
@@ -219,6 +239,12 @@ class RowsPlan(Plan):
         for part, local in self._named_locals(node, self.leading):
             yield graph.multiply(tangents.get(part, graph.zero), local)
 
+    def _helpers(self) -> dict[str, str]:
+        counted = self.body.several and self.rows.length in self._reached(
+            [*self.gradients.values(), self.moved]
+        )
+        return {**super()._helpers(), **({"count_of": "reduction.count_of"} if counted else {})}
+
     # -- writing -----------------------------------------------------------------------------------
 
     def tangent(self) -> Node:
@@ -234,6 +260,8 @@ class RowsPlan(Plan):
             return made if self.rows.is_row(node) else Call(Attribute(made, "expand_as"), (first,))
         if self.body.kept[0]:
             return made
+        if self.body.several:
+            return Call(Attribute(made, "reshape"), (Attribute(Name("result"), "shape"),))
         squeezed = Call(Attribute(made, "squeeze"), (Name(self.body.dim),))
         return Conditional(self.body.keepdim, made, squeezed) if self.body.keeps else squeezed
 

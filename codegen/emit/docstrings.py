@@ -75,6 +75,9 @@ class DocstringWriter:
             if o.same_dtype:
                 yield f"RuntimeError where the dtypes of {_listed(map(_code, o.same_dtype))} differ."
             yield from (f"RuntimeError for {category}: {text}" for category, text in o.refuse.items())
+            yield from (
+                f"RuntimeError where {_code(name)} is true: {text}" for name, text in o.forbidden.items()
+            )
         computed = [frozenset().union(*o.dtypes.values()) for o in operators if o.dtypes]
         if computed and len(computed) == len(operators):
             taken = frozenset().union(*computed)

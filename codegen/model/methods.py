@@ -35,6 +35,14 @@ from .results import Result
 
 #: An argument that may not require gradients, and the test of whether it does.
 Refused = tuple[str, Expr]
+#: An argument that may not be true, and why.
+Forbidden = tuple[str, str]
+
+
+def forbiddances(forbidden: Sequence[Forbidden]) -> Iterator[Statement]:
+    """The statements that refuse arguments that are true."""
+    for name, text in forbidden:
+        yield If(Name(name), (Raise(call("RuntimeError", Constant(text))),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +105,11 @@ class CallMethod(DefinedMethod):
     call: Expr
     refused: tuple[Refused, ...] = ()
     widened: Call | None = None  # what gives the arguments that reduced types widen; its result is rounded
+    forbidden: tuple[Forbidden, ...] = ()
 
     def statements(self) -> Iterator[Statement]:
         yield from self._refusals(self.refused)
+        yield from forbiddances(self.forbidden)
         if self.widened is not None:
             test = filled("T.rounds and (wide := widened) is not None", widened=self.widened)
             rounded = filled(f"rounded(T, T.of(T.scalar_type.opmath).{self.name}(*wide))")
@@ -172,6 +182,7 @@ class KernelMethod(DefinedMethod):
     operands: tuple[str, ...] = ()  # of which ``call`` computes where they are small; else ``blocked`` does
     blocked: Expr | None = None
     may_be_scalars: bool = False  # whether ``call`` may give scalars of the array library's
+    forbidden: tuple[Forbidden, ...] = ()
     shares: bool = (
         False  # whether what shares memory with ``self``, in a layout without views, has its version
     )
@@ -197,6 +208,7 @@ class KernelMethod(DefinedMethod):
 
     def statements(self) -> Iterator[Statement]:
         yield from self._refusals(self.refused)
+        yield from forbiddances(self.forbidden)
         if self.arguments is not None:
             other = call("run_in_mode", Name("T"), Constant(self.name), self.arguments)
             yield If(filled("T.unsettled and T.recording is grad_mode.inference"), (Return(other),))

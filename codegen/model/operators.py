@@ -157,6 +157,7 @@ class Operator:
     dtypes: Mapping[str, frozenset[str]] = field(default_factory=dict)  # by backend
     refuse: Mapping[str, str] = field(default_factory=dict)  # category of an operand: the error's text
     refuse_args: tuple[str, ...] = ()  # the operands all of which must be so; where none is named any one
+    forbidden: Mapping[str, str] = field(default_factory=dict)  # bool argument: why it may not be true
     same_dtype: tuple[str, ...] = ()  # the Tensor arguments that must have one dtype
     result: str = "dynamic"  # "same" | "bool" | "real" | "int64" | "dynamic"
     layout: tuple[ResultLayout | None, ...] = ()  # of each result; () for what follows from the tags

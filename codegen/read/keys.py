@@ -43,7 +43,7 @@ _WHAT = (
 )
 _TYPES = (
     Key("promote", ("str", "map"), "the kind of type promotion, and of which arguments"),
-    Key("refuse", _MAP, "the categories of operands that are an error, and its text"),
+    Key("refuse", _MAP, "the categories of operands, or the bool arguments, that are an error, and its text"),
     Key("same_dtype", _WORDS, "the Tensor arguments that must have one dtype"),
     Key("opmath", ("bool", "str"), "whether float16 and bfloat16 are computed in float32"),
 )

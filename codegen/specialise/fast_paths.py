@@ -139,6 +139,7 @@ def _kernel_path(method: KernelMethod) -> str:
     code.add("is_type" if method.arguments is None else "is_settled", "T")
     for _, condition in method.refused:
         code.test(condition, OUT, holds=True)
+    _refuse_forbidden(code, method)
     for name in method.operands:
         code.add("is_small", name)
     if method.record is not None and method.record.undifferentiable is not None:
@@ -149,6 +150,11 @@ def _kernel_path(method: KernelMethod) -> str:
         _add_results(code, method, parameters)
     code.add("give")
     return code.text
+
+
+def _refuse_forbidden(code: Code, method: CallMethod | KernelMethod) -> None:
+    for name, _ in method.forbidden:
+        code.add("is_same", name, "False")
 
 
 def _add_result(code: Code, method: KernelMethod, parameters: Mapping[str, str]) -> None:
@@ -326,6 +332,7 @@ def _call_path(method: CallMethod) -> str:
     code = Code(["T", *dict(method.parameters)])
     for _, condition in method.refused:
         code.test(condition, OUT, holds=True)
+    _refuse_forbidden(code, method)
     if method.widened is not None:
         code.test(dotted("T.rounds"), OUT, holds=True)
     code.invoke(method.call)

@@ -33,9 +33,10 @@ def generic(method: KernelMethod) -> CallMethod:
     arguments = method.arguments or tuple_of(names(method.tensors))
     given = (Name("T"), Constant(method.name), arguments, function)
     call = Call(Name(_runner(method)), given, tuple(_finish(method)))
+    header = method.name, method.operator, method.parameters, method.returns
     if method.structure and len(method.results) > 1:
         call = Call(dotted(method.structure), (call,))
-    return CallMethod(method.name, method.operator, method.parameters, method.returns, call)
+    return CallMethod(*header, call, forbidden=method.forbidden)
 
 
 def _runner(method: KernelMethod) -> str:

@@ -252,6 +252,7 @@ class Specialiser:
             record=record,
             refused=() if node is None else refused(node),
             arguments=self._given(variant),
+            forbidden=tuple([(parameter_name(name), text) for name, text in operator.forbidden.items()]),
             operands=operands,
             blocked=blocked,
             may_be_scalars=may_be_scalars

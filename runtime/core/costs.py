@@ -100,10 +100,14 @@ GEMM_ALONE: Final = 1 << 18
 #: The elements of a vector that is added to another.
 AXPY_ALONE: Final = 8192
 
-#: Bytes that come from memory together. Copies of transposed arrays go in strips as wide, of so many elements
-#: at least.
+#: Bytes that come from memory together. Copies of transposed arrays go in strips as wide where the elements
+#: of a column are multiples of a period apart, for which caches have few places, or on more pages than
+#: processors find at once: of so many bytes, a page being two periods.
 CACHE_LINE: Final = 64
-STRIP: Final = 1 << 11
+CACHE_PERIOD: Final = 1 << 11
+MAPPED: Final = 5 << 20
+#: Up to so many elements native kernels go along rows that are not contiguous; of more these are copied.
+STRIDED_ROWS: Final = 1 << 10
 
 # -- from where on another way pays --------------------------------------------------------------------
 
@@ -111,9 +115,6 @@ STRIP: Final = 1 << 11
 FEW_PRODUCTS: Final = 3
 #: Of so many shapes it is kept how their sums are formed.
 SUM_SHAPES_CACHED: Final = 4096
-#: From this many elements on products along rows are formed of halves, down to so many factors.
-PROD_HALVING: Final = 1024
-PROD_CHAIN: Final = 8
 #: Of matrices with at most this many elements times columns, sums of rows are formed for each element.
 ROW_SUM_MATRIX: Final = 4096
 #: An extremum along rows is searched for its place.

@@ -41,10 +41,11 @@ int same_places(PyArrayObject *a, PyArrayObject *b) {
     return 1;
 }
 
-/* Whether a dim, which is an int of Python's, is the last of an array of floats or doubles that is contiguous and has
-   elements.
+/* Whether a dim, an int of Python's or a tuple of one, is the last of an array of floats or doubles that is contiguous
+   and has elements.
    Repeats kernels/rows.py: has_contiguous_rows. Compared by test_kernels.py: test_kernels. */
 int are_rows(PyObject *given, PyObject *dim) {
+    if (PyTuple_CheckExact(dim) && PyTuple_GET_SIZE(dim) == 1) dim = PyTuple_GET_ITEM(dim, 0);
     if (!is_array(given) || !PyLong_CheckExact(dim)) return 0;
     PyArrayObject *array = (PyArrayObject *)given;
     int type = PyArray_TYPE(array), overflow;

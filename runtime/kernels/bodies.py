@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from ..core.costs import STRIDED_ROWS
 from ..machine_code import Kernels
-from .dims import wrap_dim
+from .copies import in_rows
+from .dims import Dims, wrap_dim, wrap_dims
 from .dtypes import REDUCED
-from .native_kernels import as_bits, as_rows, kernel_of
+from .native_kernels import as_bits, kernel_of
 from .reduced import converted, upcast
-from .rows import are_contiguous_rows
+from .reductions import check_nonempty
+from .rows import run as in_blocks_of_rows
 from .shares import share_rows
 
 Array = Any
+Shape = tuple[int, ...]
 
 
 def run_body(
@@ -23,45 +28,74 @@ def run_body(
     name: str,
     form: Callable[..., Any],
     kept: Sequence[bool],
-    dim: int,
+    nonempty: bool,
+    dim: int | Dims,
     keepdim: bool,
     rows: Sequence[Array],
     *numbers: float,
 ) -> Any:
-    """What a body makes of the rows of arrays along ``dim``: an array, or as many as ``kept`` says.
+    """What a body makes of the rows of arrays over ``dim``: an array, or as many as ``kept`` says.
 
-    ``kernels`` has native ones of the ``name``, for each dtype. ``form`` computes it of an axis, the arrays
-    and the numbers; ``kept`` says of each result whether it has rows: else it has one number for each, and
-    ``keepdim`` says whether the dim is kept. RuntimeError for arrays of several shapes; IndexError for a bad
-    dim, and where a row without elements has no extreme.
+    ``kernels`` has native ones of the ``name``, for each dtype. ``form`` computes it of axes, the length of
+    rows, the arrays and the numbers; ``kept`` says of each result whether it has rows: else it has one number
+    for each, and ``keepdim`` says whether the dims are kept. ``nonempty``: rows must have elements.
+    RuntimeError for arrays of several shapes; IndexError for a bad dim, and where rows have no element that
+    should, RuntimeError where that is of all dims.
     """
     first = rows[0]
+    shape = first.shape
     if len(rows) > 1:
         one_shape([a.shape for a in rows])
-    if kernels is not None and any([are_contiguous_rows(a, dim) for a in rows]):
+    axes = axes_of(dim, len(shape))
+    if kernels is not None and axes and first.size:
         kernel = kernel_of(name, first.dtype, kernels)
         if kernel is not None and all([a.dtype == first.dtype for a in rows]):
-            return _natively(kernel, kept, keepdim, rows, numbers)
+            return _natively(kernel, kept, keepdim, axes, rows, numbers)
     if first.dtype.char in REDUCED:
         wide = [upcast(a) for a in rows]
-        found = several(run_body(kernels, name, form, kept, dim, keepdim, wide, *numbers))
+        found = several(run_body(kernels, name, form, kept, nonempty, dim, keepdim, wide, *numbers))
         return given([converted(np.asarray(a), first.dtype) for a in found])
-    axis = wrap_dim(dim, first.ndim)
-    if not first.ndim:
-        made = several(form(0, *[a.reshape(1) for a in rows], *numbers))
-        return given([a.reshape(()) for a in made])
-    if not first.size and all(kept):
-        return given([np.empty(first.shape, first.dtype) for _ in kept])
-    try:
-        found = several(form(axis, *rows, *numbers))
-    except ValueError:
-        if first.shape[axis]:
-            raise
-        raise IndexError(f"Expected reduction dim {axis} to have non-zero size.") from None
+    if not first.size:
+        if all(kept):
+            return given([np.empty(shape, first.dtype) for _ in kept])
+        if nonempty:
+            check_rows(shape, dim)
+    if not shape:
+        found = several(form(0, 1, *[a.reshape(1) for a in rows], *numbers))
+        return given([a.reshape(()) for a in found])
+    axis = axes[0] if len(axes) == 1 else axes
+    found = several(form(axis, length_of(shape, axes), *rows, *numbers))
     return given([a if row or keepdim else a.squeeze(axis) for a, row in zip(found, kept, strict=True)])
 
 
-def one_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+def axes_of(dim: int | Dims, ndim: int) -> Shape:
+    """The dims that rows are over, from the front and in order: all of them where none is named.
+
+    IndexError for one out of range, RuntimeError for one that is named twice.
+    """
+    if isinstance(dim, int):
+        return (wrap_dim(dim, ndim),) if ndim else wrap_dims((dim,), 0)
+    return tuple(sorted(wrap_dims(dim, ndim))) if dim else tuple(range(ndim))
+
+
+def length_of(shape: Shape, axes: Shape) -> int:
+    """How many elements rows have."""
+    return math.prod([shape[d] for d in axes])
+
+
+def reduced_shape(shape: Shape, axes: Shape, keepdim: bool) -> Shape:
+    """The shape of what is one number for each row."""
+    if keepdim:
+        return tuple([1 if d in axes else n for d, n in enumerate(shape)])
+    return tuple([n for d, n in enumerate(shape) if d not in axes])
+
+
+def check_rows(shape: Shape, dim: int | Dims) -> None:
+    """Raise where rows have no element: IndexError, or RuntimeError where no dim is named."""
+    check_nonempty(shape, (dim,) if isinstance(dim, int) else dim)
+
+
+def one_shape(shapes: Sequence[Shape]) -> Shape:
     """The shape of the operands of a body. RuntimeError where they have several."""
     other = next((shape for shape in shapes if shape != shapes[0]), None)
     if other is not None:
@@ -70,15 +104,90 @@ def one_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 
 
 def _natively(
-    kernel: np.ufunc, kept: Sequence[bool], keepdim: bool, arrays: Sequence[Array], numbers: Sequence[float]
+    kernel: np.ufunc,
+    kept: Sequence[bool],
+    keepdim: bool,
+    axes: Shape,
+    arrays: Sequence[Array],
+    numbers: Sequence[float],
 ) -> Any:
-    """What a kernel makes of arrays of one shape and dtype, whose last dimension has the rows."""
+    """What a kernel makes of arrays of one shape and dtype, which have elements."""
     shape, dtype = arrays[0].shape, arrays[0].dtype
-    results = [np.empty(shape if row else (*shape[:-1], *[1] * keepdim), dtype) for row in kept]
-    out = [as_bits(as_rows(r) if row else r.reshape(-1)) for r, row in zip(results, kept, strict=True)]
-    number = np.float32 if dtype.char in REDUCED else dtype.type
-    share_rows(kernel, [as_bits(as_rows(a)) for a in arrays], [number(n) for n in numbers], out)
-    return given(results)
+    ndim, number = len(shape), np.float32 if dtype.char in REDUCED else dtype.type
+    shared = [number(n) for n in numbers]
+    order = None
+    if axes[0] != ndim - len(axes):  # the kernel's rows come last
+        order = [*[d for d in range(ndim) if d not in axes], *axes]
+        arrays = [a.transpose(order) for a in arrays]
+    if len(axes) == 1 and arrays[0].size <= STRIDED_ROWS:
+        results = _of_few(kernel, kept, shape, axes[0], order, arrays, shared)
+    elif order is None:
+        results = _of_rows(kernel, kept, shape, axes, arrays, shared)
+    else:
+        results = _of_turned(kernel, kept, shape, axes, order, arrays, shared)
+    if keepdim or all(kept):
+        return given(results)
+    fewer = reduced_shape(shape, axes, False)
+    return given([r if row else r.reshape(fewer) for r, row in zip(results, kept, strict=True)])
+
+
+def _of_few(
+    kernel: np.ufunc,
+    kept: Sequence[bool],
+    shape: Shape,
+    axis: int,
+    order: Sequence[int] | None,
+    arrays: Sequence[Array],
+    shared: Sequence[Any],
+) -> list[Array]:
+    """The results for few elements, of which the kernel takes one after the other, wherever they are."""
+    fewer, dtype = (*shape[:axis], 1, *shape[axis + 1 :]), arrays[0].dtype
+    results = [np.empty(shape if row else fewer, dtype) for row in kept]
+    turned = results if order is None else [r.transpose(order) for r in results]
+    out = [as_bits(r if row else r[..., 0]) for r, row in zip(turned, kept, strict=True)]
+    kernel(*[as_bits(a) for a in arrays], *shared, out=tuple(out))
+    return results
+
+
+def _of_rows(
+    kernel: np.ufunc,
+    kept: Sequence[bool],
+    shape: Shape,
+    axes: Shape,
+    arrays: Sequence[Array],
+    shared: Sequence[Any],
+) -> list[Array]:
+    """The results for rows that are the last dims; where they are not contiguous they are copied."""
+    length, fewer = length_of(shape, axes), reduced_shape(shape, axes, True)
+    results = [np.empty(shape if row else fewer, arrays[0].dtype) for row in kept]
+    tables = [as_bits(in_rows(a).reshape(-1, length)) for a in arrays]
+    out = [as_bits(r.reshape((-1, length) if row else -1)) for r, row in zip(results, kept, strict=True)]
+    share_rows(kernel, tables, shared, out)
+    return results
+
+
+def _of_turned(
+    kernel: np.ufunc,
+    kept: Sequence[bool],
+    shape: Shape,
+    axes: Shape,
+    order: Sequence[int],
+    arrays: Sequence[Array],
+    shared: Sequence[Any],
+) -> list[Array]:
+    """The results for rows that are other dims, which come last in ``arrays``: of copies, block by block."""
+    length, fewer = length_of(shape, axes), reduced_shape(shape, axes, True)
+    outer = reduced_shape(shape, axes, False)
+    results = [np.empty(shape if row else fewer, arrays[0].dtype) for row in kept]
+    out = [r.transpose(order) if row else r.reshape(outer) for r, row in zip(results, kept, strict=True)]
+
+    def task(*parts: Array) -> None:
+        tables = [as_bits(in_rows(a).reshape(-1, length)) for a in parts[: len(arrays)]]
+        for part, found in zip(parts[len(arrays) :], several(kernel(*tables, *shared)), strict=True):
+            as_bits(part)[...] = found.reshape(part.shape)
+
+    in_blocks_of_rows(task, *arrays, *out)
+    return results
 
 
 def several(found: Any) -> Sequence[Array]:

@@ -21,25 +21,6 @@ kernels = kernels_of("tengen.generated.kernels")
 _FORMS = {"f": "", "d": "", "e": "_float16", "E": "_bfloat16"}
 
 
-def over_rows(kernel: np.ufunc, *operands: Array) -> Array:
-    """What a kernel makes of rows: the last dimension of contiguous arrays, all of one shape."""
-    first = operands[0]
-    out = np.empty(first.shape, first.dtype)
-    share_rows(kernel, [as_rows(a) for a in operands], (), (as_rows(out),))
-    return out
-
-
-def over_reduced_rows(name: str, *operands: Array) -> Array | None:
-    """``over_rows`` of arrays of one reduced type, which become float32 in the kernel. None without one."""
-    first = operands[0]
-    kernel = kernel_of(name, first.dtype)
-    if kernel is None or any([a.dtype != first.dtype for a in operands]):
-        return None
-    out = np.empty(first.shape, first.dtype)
-    share_rows(kernel, [as_bits(as_rows(a)) for a in operands], (), (as_bits(as_rows(out)),))
-    return out
-
-
 def of_reduced_rows(name: str, self: Array, keepdim: bool) -> Array | None:
     """What a kernel makes of each row of a contiguous array of a reduced type: a number. None without one."""
     kernel = kernel_of(name, self.dtype)

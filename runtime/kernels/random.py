@@ -14,7 +14,6 @@ import numpy as np
 
 from .creation import check_size
 from .dtypes import is_complex, real_dtype
-from .native_kernels import kernels, over_rows
 
 Array = Any
 DType = np.dtype[Any]
@@ -241,8 +240,6 @@ def sample_dirichlet(self: Array, generator: Any) -> Array:
 
 def _shares(parts: Array) -> Array:
     """What has these logarithms, by rows that sum to 1."""
-    if parts.size and kernels.softmax is not None:
-        return over_rows(kernels.softmax, parts)
     parts = np.exp(parts - parts.max(-1, keepdims=True, initial=-np.inf))
     return parts / parts.sum(-1, keepdims=True)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.costs import EXTREMUM_BY_INDEX, PROD_CHAIN, PROD_HALVING, ROW_STARTS_CACHED
+from ..core.costs import EXTREMUM_BY_INDEX, ROW_STARTS_CACHED, SUM_WHOLE
 from ..fast_paths import fast_path
 from . import sums
 from .dims import Dims, reduce_dims, wrap_dim, wrap_dims
@@ -122,24 +122,13 @@ def prod_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Arra
     elif dtype != self.dtype:
         self = cast(self, dtype)
     if dtype.char in NATIVE_FLOATS:
-        if dim and len(dim) == 1 and self.size >= PROD_HALVING and dim[0] in (-1, self.ndim - 1):
-            if has_contiguous_rows(self, dim[0]) and kernels.row_prod is not None:
-                return of_rows(kernels.row_prod, self, keepdim)
-            return _prod_rows(self, keepdim)
+        by_rows = dim and len(dim) == 1 and self.size > SUM_WHOLE and has_contiguous_rows(self, dim[0])
+        if by_rows and kernels.row_prod is not None:
+            return of_rows(kernels.row_prod, self, keepdim)
         return reduce_dims(np.multiply, self, dim, keepdim)
     if dtype.char in REDUCED:
         return prod_dim(upcast(self), dim, keepdim, None).astype(dtype)
     return reduce_dims(np.multiply, self, dim, keepdim, dtype)
-
-
-def _prod_rows(self: Array, keepdim: bool) -> Array:
-    """The product along the last dimension: of halves of rows, in less time than a chain takes."""
-    table = self
-    columns = self.shape[-1]
-    while columns > PROD_CHAIN and columns % 2 == 0:
-        columns //= 2
-        table = table[..., :columns] * table[..., columns:]
-    return reduce_dims(np.multiply, table, (-1,), keepdim)
 
 
 # -- moments -----------------------------------------------------------------------------------

@@ -64,7 +64,7 @@ def run(task: Callable[..., None], table: Array, *operands: Array, columns: int 
     if table.size <= ROWS_LARGE:
         task(table, *operands)
         return
-    length = table.shape[1]
+    length = table.size // len(table)
 
     def one(_: int, begin: int, end: int) -> None:
         task(table[begin:end], *[operand[begin:end] for operand in operands])

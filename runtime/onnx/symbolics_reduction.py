@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -32,9 +33,14 @@ def reduced(operator: str, self: Ref, dim: Any, keepdim: bool) -> Ref:
     return made
 
 
-def one_for_each_row(kept: Ref, self: Ref, dim: int, keepdim: bool) -> Ref:
-    """What a reduction of ``self`` along ``dim`` gives, of what it gives where it keeps that."""
-    made: Ref = kept if keepdim or not self.shape else onnx.Squeeze(kept, [dim])
+def row_length(self: Ref, dim: Any) -> int:
+    """How many elements a row over ``dim`` has."""
+    return math.prod([self.shape[d] for d in all_dims(self, dim)])
+
+
+def one_for_each_row(kept: Ref, self: Ref, dim: Any, keepdim: bool) -> Ref:
+    """What a reduction of ``self`` over ``dim`` gives, of what it gives where it keeps that."""
+    made: Ref = kept if keepdim or not self.shape else onnx.Squeeze(kept, all_dims(self, dim))
     return made
 
 

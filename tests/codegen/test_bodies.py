@@ -19,7 +19,8 @@ from tengen.testing.declared import declarations
 
 HERE = Place("test.yaml", 1, 1)
 ONE, TWO = "Tensor self, int dim", "Tensor self, Tensor other, int dim"
-OVER = {ONE: "over self[dim: n]\n", TWO: "over self[dim: n], other[dim: n]\n"}
+MANY = "Tensor self, int[1]? dim=None"
+OVER = {ONE: "over self[dim: n]\n", MANY: "over self[dim: n]\n", TWO: "over self[dim: n], other[dim: n]\n"}
 SOFTMAX = "e = exp(self - constant(max(self)))\nout = e / sum(e)"
 LOGSUMEXP = "top = constant(max(self))\nout = log(sum(exp(self - top))) + top"
 #: The largest element, of formulas: rows without elements have none.
@@ -43,6 +44,7 @@ def derivative(text: str, arguments: str = ONE) -> Derivative:
         HERE,
         "native",
         kernels={"CPU": Kernel(Formula(Located(text, HERE), made.form()))},
+        dtypes={"CPU": frozenset({"Double"})},
         body=made,
     )
     return derivative_of(operator, Language.of(declarations()))
@@ -63,7 +65,7 @@ def written(found: Derivative) -> dict[str, str]:
     [
         ("out = self / sum(self)", True, "self / xp.sum(self, axis=axis, keepdims=True)"),
         ("out = mean(self)", False, "xp.mean(self, axis=axis, keepdims=True)"),
-        ("out = max(self) + n", False, "xp.max(self, axis=axis, keepdims=True) + self.shape[axis]"),
+        ("out = max(self) + n", False, "xp.max(self, axis=axis, keepdims=True) + n"),
         (
             "top = constant(max(self))\nout = where(top == -inf, 0, self - top)",
             True,
@@ -79,14 +81,14 @@ def written(found: Derivative) -> dict[str, str]:
 def test_the_form_over_arrays(text: str, kept: bool, form: str) -> None:
     made = body(text)
     assert made.kept == (kept,)
-    assert write(made.form()) == f"lambda axis, self: {form}"
+    assert write(made.form()) == f"lambda axis, n, self: {form}"
 
 
 def test_the_form_over_numpys_arrays() -> None:
     """Its ufuncs reduce: its functions take twice as long to call."""
     found = write(body("out = self - max(self) / mean(self)").form(of_ufuncs=True))
     top, total = [f"xp.{name}.reduce(self, axis, keepdims=True)" for name in ("maximum", "add")]
-    assert found == f"lambda axis, self: self - {top} / ({total} / self.shape[axis])"
+    assert found == f"lambda axis, n, self: self - {top} / ({total} / n)"
 
 
 def test_the_native_kernel() -> None:
@@ -132,6 +134,22 @@ def test_one_number_for_each_row() -> None:
     assert "_restore_dims(grad, [dim], keepdim, self.dim())" in found["self"]
     assert " if keepdim else " in found["tangent"] and found["tangent"].endswith(".squeeze(dim)")
     assert TOP in found["self"]
+
+
+def test_rows_over_several_dims() -> None:
+    """What is one number for each row is brought into the result's shape, and their length is counted."""
+    found = written(derivative("out = sum(self * self) / n", f"{MANY}, bool keepdim=False"))
+    assert found["self"] == "2 * (_restore_dims(grad, dim, keepdim, self.dim()) * self) / count_of(self, dim)"
+    assert found["tangent"].endswith(".reshape(result.shape)")
+
+
+def test_rows_without_elements() -> None:
+    """What is of no elements may be said; else an extreme of none is an error."""
+    made = body("out = max(self) if n else -inf")
+    assert not made.nonempty and body("out = max(self)").nonempty
+    form = "xp.max(self, axis=axis, keepdims=True) if n else -xp.inf"
+    assert write(made.form()) == f"lambda axis, n, self: {form}"
+    assert row_of(made.kernel("highest"))[3] == "out = max(self)"
 
 
 def test_of_a_product_none_follows() -> None:

@@ -44,6 +44,18 @@ OPERATORS = """\
     (np.max(self, axis=dim, keepdims=keepdim) + np.min(self, axis=dim, keepdims=keepdim)) / 2
     - np.mean(np.maximum(self, 0), axis=dim, keepdims=keepdim)
 
+- func: spread_of(Tensor self, int[1]? dim=None, bool keepdim=False) -> Tensor
+  body: |
+    over self[dim: n]
+    top = max(self) if n else -inf
+    d = self - mean(self)
+    out = sqrt(sum(d * d) / n) + top - min(self)
+  samples: ["[3, 4], 1", "[2, 3, 4], (0, 2), True", "[3, 4]", "[], 0", "[2, 3, 4], (-1, 1)", "[0, 3], 1"]
+  errors: ["[0, 3], 0: IndexError", "[3, 0]: RuntimeError", "[3, 4], (0, 0): RuntimeError"]
+  reference: >
+    np.std(self, axis=dim if self.ndim else None, keepdims=keepdim)
+    + np.ptp(self, axis=dim if self.ndim else None, keepdims=keepdim)
+
 - func: apart_of(Tensor self, int dim=-1) -> (Tensor values, Tensor total)
   body: |
     over self[dim: n]
@@ -58,7 +70,7 @@ import tengen, rowlib
 
 x = tengen.rand(3, 4, dtype=tengen.float64) + 1
 on_dask = x.to("dask")
-for name in ("softmax_of", "logsumexp_of", "middle_of"):
+for name in ("softmax_of", "logsumexp_of", "middle_of", "spread_of"):
     f = getattr(tengen.ops.rowlib, name)
     for dim in (0, 1):
         assert tengen.allclose(f(on_dask, dim).cpu(), f(x, dim)), name
@@ -70,6 +82,7 @@ assert tengen.allclose(total.cpu(), x.prod(0)) and tengen.allclose(values.cpu(),
 def test_all_that_follows(workshop: Workshop) -> None:
     workshop.library("rowlib", declarations__native_functions__yaml=OPERATORS)
     workshop.tengen("gen", folder="rowlib")
-    names = [f"rowlib::{name}_of" for name in ("softmax", "logsumexp", "distance", "middle", "apart")]
-    assert "5 operators verified" in workshop.tengen("verify", "--strict", *names, folder="rowlib")
+    short = "softmax", "logsumexp", "distance", "middle", "spread", "apart"
+    names = [f"rowlib::{name}_of" for name in short]
+    assert "6 operators verified" in workshop.tengen("verify", "--strict", *names, folder="rowlib")
     workshop.python(ON_DASK)

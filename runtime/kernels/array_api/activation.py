@@ -178,31 +178,6 @@ def glu_backward(xp: Any, grad_output: Array, self: Array, dim: int) -> Array:
 # -- softmax ------------------------------------------------------------------------------------
 
 
-def _shifted(xp: Any, self: Array, dim: int, half_to_float: bool) -> tuple[Array, int]:
-    if half_to_float:
-        raise RuntimeError("softmax with half to float conversion is not supported on CPU")
-    d = wrap_dim(dim, self.ndim)
-    if not self.ndim or not self.size:
-        return self - self, d
-    top = xp.max(self, axis=d, keepdims=True)
-    return self - top, d
-
-
-def softmax(xp: Any, self: Array, dim: int, half_to_float: bool) -> Array:
-    """``exp(x) / sum(exp(x), dim)``."""
-    shifted, d = _shifted(xp, self, dim, half_to_float)
-    found = xp.exp(shifted)
-    return found / xp.sum(found, axis=d, keepdims=True) if self.ndim else found
-
-
-def log_softmax(xp: Any, self: Array, dim: int, half_to_float: bool) -> Array:
-    """``x - log(sum(exp(x), dim))``."""
-    shifted, d = _shifted(xp, self, dim, half_to_float)
-    if not self.ndim:
-        return shifted
-    return shifted - xp.log(xp.sum(xp.exp(shifted), axis=d, keepdims=True))
-
-
 def native_dropout(xp: Any, input: Array, p: float, train: bool | None) -> tuple[Array, Array]:
     """The input with each element kept with probability ``1 - p`` and divided by it; and which were kept.
     RuntimeError for a ``p`` outside of [0, 1], even where nothing is dropped because ``train`` is False."""

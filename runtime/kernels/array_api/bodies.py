@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..bodies import given, one_shape, several
-from ..dims import wrap_dim
+from ..bodies import axes_of, check_rows, given, length_of, one_shape, several
+from ..dims import Dims
 from .common import Array
 
 
@@ -16,19 +16,24 @@ def run_body(
     name: str,
     form: Callable[..., Any],
     kept: Sequence[bool],
-    dim: int,
+    nonempty: bool,
+    dim: int | Dims,
     keepdim: bool,
     rows: Sequence[Array],
     *numbers: float,
 ) -> Any:
-    """What ``kernels.bodies.run_body`` gives. IndexError for a bad dim."""
-    ndim = len(one_shape([a.shape for a in rows]))
-    axis = wrap_dim(dim, ndim)
-    if all(kept) and 0 in rows[0].shape:
-        return given([xp.zeros(rows[0].shape, dtype=rows[0].dtype) for _ in kept])
-    results = several(form(axis, *[a if ndim else xp.reshape(a, (1,)) for a in rows], *numbers))
-    if not ndim:
-        results = [xp.reshape(r, ()) for r in results]
-    elif not keepdim:
-        results = [r if row else xp.squeeze(r, axis=axis) for r, row in zip(results, kept, strict=True)]
+    """What ``kernels.bodies.run_body`` gives, and its errors."""
+    shape = one_shape([tuple(a.shape) for a in rows])
+    axes = axes_of(dim, len(shape))
+    if 0 in shape:
+        if all(kept):
+            return given([xp.zeros(shape, dtype=rows[0].dtype) for _ in kept])
+        if nonempty:
+            check_rows(shape, dim)
+    if not shape:
+        results = several(form(0, 1, *[xp.reshape(a, (1,)) for a in rows], *numbers))
+        return given([xp.reshape(r, ()) for r in results])
+    results = several(form(axes[0] if len(axes) == 1 else axes, length_of(shape, axes), *rows, *numbers))
+    if not keepdim:
+        results = [r if row else xp.squeeze(r, axis=axes) for r, row in zip(results, kept, strict=True)]
     return given(results)

@@ -130,27 +130,16 @@ def count_nonzero(xp: Any, self: Array, dim: Dims) -> Array:
     return xp.sum(xp.astype(self != 0, xp.int64), axis=axes(self, dim), dtype=xp.int64)
 
 
-def _extremum(xp: Any, largest: bool, self: Array, over: tuple[int, ...], keepdim: bool) -> Array:
-    """The greatest or least, NaN where there is one."""
-    if is_bool(xp, self):
-        return (xp.any if largest else xp.all)(self, axis=over, keepdims=keepdim)
-    found = (xp.max if largest else xp.min)(self, axis=over, keepdims=keepdim)
-    if xp.propagates_nan or not is_real(xp, self):
-        return found
-    unknown = xp.any(self != self, axis=over, keepdims=keepdim)
-    return xp.where(unknown, as_array(xp, float("nan"), self), found)
-
-
 def amax(xp: Any, self: Array, dim: Dims, keepdim: bool) -> Array:
     """The greatest over ``dim``, NaN where there is one."""
     check_nonempty(tuple(self.shape), dim)
-    return _extremum(xp, True, self, axes(self, dim), keepdim)
+    return xp.max(self, axis=axes(self, dim), keepdims=keepdim)
 
 
 def amin(xp: Any, self: Array, dim: Dims, keepdim: bool) -> Array:
     """The least over ``dim``, NaN where there is one."""
     check_nonempty(tuple(self.shape), dim)
-    return _extremum(xp, False, self, axes(self, dim), keepdim)
+    return xp.min(self, axis=axes(self, dim), keepdims=keepdim)
 
 
 def aminmax(xp: Any, self: Array, dim: int | None, keepdim: bool) -> tuple[Array, Array]:
@@ -227,23 +216,6 @@ def evenly_distribute(xp: Any, grad_output: Array, self: Array, value: Array) ->
     return xp.where(chosen, grad_output / xp.astype(parts, grad_output.dtype), xp.zeros_like(self))
 
 
-def logsumexp(xp: Any, self: Array, dim: Dims, keepdim: bool) -> Array:
-    """``log(sum(exp(self)))`` over ``dim``, without overflow."""
-    if is_integral(xp, self) or is_bool(xp, self):
-        self = xp.astype(self, xp.float32)
-    over = axes(self, dim)
-    if is_complex(xp, self):
-        size = xp.real(self)
-    else:
-        size = self
-    if not count(self, dim):
-        return xp.log(xp.sum(xp.exp(self), axis=over, keepdims=keepdim))
-    top = xp.max(size, axis=over, keepdims=True)
-    top = xp.where(xp.isfinite(top), top, xp.zeros_like(top))
-    total = xp.sum(xp.exp(self - cast(xp, top, self.dtype)), axis=over, keepdims=keepdim)
-    return xp.log(total) + cast(xp, xp.reshape(top, total.shape), self.dtype)
-
-
 def linalg_vector_norm(xp: Any, self: Array, ord: Any, dim: Dims, keepdim: bool, dtype: Any) -> Array:
     """The ``ord``-norm over ``dim``. RuntimeError for integers and bools; for no elements, RuntimeError or
     IndexError where the order is infinite."""
@@ -255,7 +227,7 @@ def linalg_vector_norm(xp: Any, self: Array, ord: Any, dim: Dims, keepdim: bool,
     size = xp.abs(cast(xp, self, dtype) if dtype is not None else self)
     if ord in (float("inf"), float("-inf")):
         check_nonempty(tuple(self.shape), dim)
-        return _extremum(xp, ord > 0, size, over, keepdim)
+        return (xp.max if ord > 0 else xp.min)(size, axis=over, keepdims=keepdim)
     if ord and count(self, dim) == 1:  # a power may be out of range, the size is not
         return xp.max(size, axis=over, keepdims=keepdim)
     if ord == 0:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..bodies import given, one_shape
-from ..dims import wrap_dim
+from ..bodies import axes_of, check_rows, given, one_shape, reduced_shape
+from ..dims import Dims
 from .array import MetaArray
 
 
@@ -15,13 +15,16 @@ def run_body(
     name: str,
     form: Any,
     kept: Sequence[bool],
-    dim: int,
+    nonempty: bool,
+    dim: int | Dims,
     keepdim: bool,
     rows: Sequence[MetaArray],
     *numbers: float,
 ) -> Any:
-    """The results of ``kernels.bodies.run_body``, without elements. IndexError for a bad dim."""
+    """The results of ``kernels.bodies.run_body``, without elements, and its errors."""
     shape = one_shape([a.shape for a in rows])
-    axis = wrap_dim(dim, len(shape))
-    reduced = (*shape[:axis], *([1] * keepdim if shape else []), *shape[axis + 1 :])
-    return given([MetaArray(shape if row else reduced, rows[0].dtype) for row in kept])
+    axes = axes_of(dim, len(shape))
+    if nonempty and 0 in shape and not all(kept):
+        check_rows(shape, dim)
+    fewer = reduced_shape(shape, axes, keepdim)
+    return given([MetaArray(shape if row else fewer, rows[0].dtype) for row in kept])

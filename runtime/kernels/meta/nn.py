@@ -42,12 +42,6 @@ def meta_glu(self: MetaArray, dim: int) -> MetaArray:
     return MetaArray((*self.shape[:dim], self.shape[dim] // 2, *self.shape[dim + 1 :]), self.dtype)
 
 
-def meta_softmax(self: MetaArray, dim: int) -> MetaArray:
-    """The shape of ``self``; IndexError for a bad dim."""
-    wrap_dim(dim, self.ndim)
-    return meta_like(self)
-
-
 # ---------------------------------------------------------------------------------- losses
 
 

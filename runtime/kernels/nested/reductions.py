@@ -9,10 +9,6 @@ import numpy as np
 
 from .. import bodies
 from ..dims import wrap_dims
-from ..nn.softmax import (
-    log_softmax,
-    softmax,
-)
 from ..reductions import (
     all_dims,
     amax,
@@ -146,13 +142,7 @@ def _over_last(kernel: Kernel, self: RaggedArray, chosen: Sequence[int], keepdim
     )
 
 
-# -- softmax
-
-
-def nested_softmax(self: RaggedArray, dim: int, half_to_float: bool) -> Any:
-    """softmax in each component."""
-    at = inner_dim(self, dim)
-    return over(self, [at], lambda a: softmax(a, at, half_to_float))
+# -- bodies
 
 
 def run_body(
@@ -160,7 +150,8 @@ def run_body(
     name: str,
     form: Callable[..., Any],
     kept: Sequence[bool],
-    dim: int,
+    nonempty: bool,
+    dim: int | Dims,
     keepdim: bool,
     rows: Sequence[RaggedArray],
     *numbers: float,
@@ -169,17 +160,12 @@ def run_body(
     if len(kept) > 1 or (len(rows) > 1 and not kept[0]):
         raise RuntimeError(f"{name} has no form for nested tensors")
 
-    def of_arrays(at: int, keep: bool, *arrays: Array) -> Any:
-        return bodies.run_body(kernels, name, form, kept, at, keep, arrays, *numbers)
+    def of_arrays(at: Any, keep: bool, *arrays: Array) -> Any:
+        return bodies.run_body(kernels, name, form, kept, nonempty, at, keep, arrays, *numbers)
 
     first, *others = rows
+    dims = (dim,) if isinstance(dim, int) else dim
     if kept[0]:
-        at = inner_dim(first, dim)
-        return over(first, [at], lambda *arrays: of_arrays(at, keepdim, *arrays), *others)
-    return _reduced(lambda array, dims, keep: of_arrays(dims[0], keep, array), first, (dim,), keepdim)
-
-
-def nested_log_softmax(self: RaggedArray, dim: int, half_to_float: bool) -> Any:
-    """The logarithm of softmax in each component."""
-    at = inner_dim(self, dim)
-    return over(self, [at], lambda a: log_softmax(a, at, half_to_float))
+        at = tuple([inner_dim(first, d) for d in (dims or range(first.ndim))])
+        return over(first, at, lambda *arrays: of_arrays(at, keepdim, *arrays), *others)
+    return _reduced(lambda array, chosen, keep: of_arrays(chosen, keep, array), first, dims, keepdim)
