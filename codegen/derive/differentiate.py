@@ -13,7 +13,7 @@ from ..model.names import EXPLICIT
 from ..model.operators import Declarations, Derivative, Kernel, Operator
 from .graph import Underivable
 from .plan import POINTWISE, Language, Plan
-from .rows import RowsPlan
+from .rows import RowsPlan, results_of
 
 
 def differentiate(declared: Declarations) -> tuple[Derivative, ...]:
@@ -65,8 +65,9 @@ def _plans(operator: Operator, language: Language) -> Iterator[Plan]:
     """With the inputs saved, and where that is allowed with the result."""
     body = operator.body
     if body is not None:
-        for with_result in (False, True):
-            yield RowsPlan(operator, body, language, with_result)
+        results = results_of(operator)
+        for saved in ((), *[(name,) for name in results], results):
+            yield RowsPlan(operator, body, language, saved)
         return
     kernel = kernel_of(operator)
     for with_result in (False, True) if operator.saves_result else (False,):

@@ -18,6 +18,7 @@ from ...ir.expressions import (
     Call,
     Conditional,
     Constant,
+    Elements,
     Expr,
     Keyword,
     Lambda,
@@ -96,16 +97,18 @@ def _symbolic_of_body(
     operator: Operator, body: Body, primitives: Mapping[str, Primitive], index: FunctionIndex
 ) -> Rule:
     """The symbolic of an operator over rows. Raises NoForm where its body does not say it."""
-    if len(body.results) > 1:
-        raise NoForm("it has several results")
     kernel = next(iter(operator.kernels.values()))
     writer = _RowsWriter(operator.schema, replace(kernel, calls={}), operator.opmath, primitives, index)
     writer.body = body
-    made = writer.chosen(rewritten(body.inlined()[0], without_means))
-    if not body.kept[0]:
-        given = made, Name(body.rows[0]), Name(body.dim), body.keepdim
-        made = Call(writer.called("one_for_each_row", None), given)
-    return _rule(writer, made, operator.schema)
+    results: list[Expr] = []
+    for expr, row in zip(body.inlined(), body.kept, strict=True):
+        made = writer.chosen(rewritten(expr, without_means))
+        if not row:
+            given = made, Name(body.rows[0]), Name(body.dim), body.keepdim
+            made = Call(writer.called("one_for_each_row", None), given)
+        results.append(made)
+    whole = results[0] if len(results) == 1 else Elements("tuple", tuple(results))
+    return _rule(writer, whole, operator.schema)
 
 
 def _rule(writer: _Writer, made: Expr, schema: Schema) -> Rule:

@@ -186,13 +186,13 @@ class Plan:
         graph = self.graph
         return graph.multiply(self.grad, graph.apply("conj", partial))
 
-    def tangent(self) -> Node:
-        """What the result moves by."""
+    def tangents(self) -> Mapping[str, Node]:
+        """What results move by, where they do."""
         found: Node = self.graph.zero
         for name, partial in self.partials.items():
             term = self.graph.multiply(self.graph.name(f"{name}_t", True), partial)
             found = self.graph.add(found, term)
-        return found
+        return {} if found is self.graph.zero else {"result": found}
 
     # -- what it costs -------------------------------------------------------------------------
 
@@ -201,14 +201,19 @@ class Plan:
         """How many tensors its Node keeps, and how many operators its gradients take."""
         nodes = self._reached(self.gradients.values())
         kept = {
-            n for n in nodes if n is self._result or (n.kind == "name" and n.tensor and n is not self.grad)
+            n for n in nodes if n in self.saved or (n.kind == "name" and n.tensor and n not in self.grads)
         }
-        return len(kept), sum(bool(n.parts) and n is not self._result for n in nodes)
+        return len(kept), sum(bool(n.parts) and n not in self.saved for n in nodes)
 
     @property
-    def _result(self) -> Node | None:
-        """The node that is not computed again but saved."""
-        return self.root if self.with_result and self.root.parts else None
+    def grads(self) -> Collection[Node]:
+        """The gradients of the results."""
+        return (self.grad,)
+
+    @property
+    def saved(self) -> Mapping[Node, str]:
+        """The nodes that are not computed again but saved, results, and what formulas call them."""
+        return {self.root: "result"} if self.with_result and self.root.parts else {}
 
     def _reached(self, roots: Iterable[Node]) -> list[Node]:
         """The nodes that computing the roots takes: what is below the result does not count."""
@@ -218,7 +223,7 @@ class Plan:
             node = waiting.pop()
             if node not in found:
                 found[node] = None
-                if node is not self._result:
+                if node not in self.saved:
                     waiting += node.parts
         return list(found)
 
@@ -227,8 +232,7 @@ class Plan:
     def derivative(self) -> Derivative:
         """The entry that says it."""
         gradients, shared = self._written(self.gradients, "grad_part")
-        tangent = self.tangent()
-        jvps, jvp_shared = self._written({} if tangent is self.graph.zero else {"result": tangent}, "part")
+        jvps, jvp_shared = self._written(self.tangents(), "part")
         return Derivative(
             self.operator.name,
             self.kernel.formula.source.place,
@@ -246,7 +250,7 @@ class Plan:
 
     def _written(self, roots: Mapping[str, Node], stem: str) -> tuple[dict[str, Formula], tuple[Shared, ...]]:
         """The formulas of the roots, and the parts that they have in common or more than once."""
-        named: dict[Node, str] = {} if self._result is None else {self._result: "result"}
+        named: dict[Node, str] = dict(self.saved)
         repeated = self._repeated(roots.values())
         reached = {name: set(self._reached([root])) for name, root in roots.items()}
         shared: list[Shared] = []
@@ -256,10 +260,11 @@ class Plan:
                 formula = self._formula(self.graph.write(node, named))
                 named[node] = f"{stem}{len(shared)}"
                 shared.append(Shared(named[node], formula, users))
-        formulas = {name: self._formula(self._root(root, named)) for name, root in roots.items()}
+        formulas = {name: self._formula(self._root(name, root, named)) for name, root in roots.items()}
         return formulas, tuple(shared)
 
-    def _root(self, node: Node, named: Mapping[Node, str]) -> Expr:
+    def _root(self, name: str, node: Node, named: Mapping[Node, str]) -> Expr:
+        """The gradient by an argument, or the tangent of a result, by that name."""
         if node is self.graph.zero:
             return Call(Name("zeros_like"), (Name("grad"),))
         return self.graph.write(node, named)
@@ -269,12 +274,10 @@ class Plan:
         roots = list(roots)
         uses = {root: roots.count(root) for root in roots}
         for node in self._reached(roots):
-            if node is not self._result:
+            if node not in self.saved:
                 for part in node.parts:
                     uses[part] = uses.get(part, 0) + 1
-        return {
-            n for n, count in uses.items() if count > 1 and n.parts and n is not self._result and n.tensor
-        }
+        return {n for n, count in uses.items() if count > 1 and n.parts and n not in self.saved and n.tensor}
 
     def _formula(self, tree: Expr) -> Formula:
         source = self.kernel.formula.source

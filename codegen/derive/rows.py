@@ -6,7 +6,7 @@ gets the sum of what each element gives it, and hands each element its share.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from ...ir.bodies import CONSTANT, CONSTANTS, LENGTH, REDUCTIONS, Body, is_reduction, without_means
@@ -28,6 +28,8 @@ class RowsGraph(Graph):
         self.length = self._node(_LENGTH)
         #: The rows themselves; what is not made of them is one number for each.
         self.own: set[Node] = set()
+        #: The names of what has the shape of a result that is one number for each row.
+        self.fewer: set[str] = set()
         self.result: Node | None = None
         self._factors_of_result: tuple[Any, list[Node], list[Node]] = (1, [], [])
 
@@ -130,7 +132,7 @@ class RowsGraph(Graph):
 
     def with_dim(self, name: str) -> Expr:
         """A name; what has the shape of a result that is one number for each row gets the dim back."""
-        if self.body.kept[0] or name not in ("grad", "result"):
+        if name not in self.fewer:
             return Name(name)
         dim = Name(self.body.dim)
         dims = dim if self.body.several else Elements("list", (dim,))
@@ -139,37 +141,41 @@ class RowsGraph(Graph):
 
 
 class RowsPlan(Plan):
-    """One way to write the gradients of a body."""
+    """One way to write the gradients of a body: with some of its results saved, or with its operands only."""
 
-    def __init__(self, operator: Operator, body: Body, language: Language, with_result: bool) -> None:
-        if len(body.results) > 1:
-            raise Underivable("it has several results")
-        self.operator, self.body, self.with_result = operator, body, with_result
+    def __init__(
+        self, operator: Operator, body: Body, language: Language, with_results: Collection[str] = ()
+    ) -> None:
+        self.operator, self.body, self.with_results = operator, body, with_results
         self.kernel = next(iter(operator.kernels.values()))
+        self.results = results_of(operator)
+        several = len(self.results) > 1
+        kept = dict(zip(self.results, body.kept, strict=True))
+        self.of_grads = {name: f"grad_{name}" if several else "grad" for name in kept}
         graph = RowsGraph(language, body, is_real(operator))
+        graph.fewer = {n for name, row in kept.items() if not row for n in (name, self.of_grads[name])}
         self.graph = self.rows = graph
         names = {name: graph.name(name, True) for name in body.rows}
         graph.own |= set(names.values())
         names |= {name: graph.name(name, False) for name in body.numbers}
-        (result,) = body.inlined()
-        self.root = graph.read(rewritten(result, without_means), names)
+        made = [graph.read(rewritten(expr, without_means), names) for expr in body.inlined()]
+        self.roots = dict(zip(self.results, made, strict=True))
         self.inputs = [a for a in operator.schema.arguments if a.is_tensor]
-        self.grad = graph.name("grad", True)
-        if body.kept[0]:
-            graph.own.add(self.grad)
-        if with_result and body.kept[0] and self.root.parts:
-            graph.knows_result(self.root)
+        self.grad_of = {name: graph.name(grad, True) for name, grad in self.of_grads.items()}
+        graph.own |= {self.grad_of[name] for name, row in kept.items() if row}
+        if with_results and not several and body.kept[0] and made[0].parts:
+            graph.knows_result(made[0])
         wanted = [names[a.name] for a in self.inputs]
         reached = self._differentiable()
-        self.order = [node for node in postorder([self.root]) if node in reached]
+        self.order = [node for node in postorder(made) if node in reached]
         self.leading = self._leading(self.order, wanted)
         self.gradients = dict(zip(body.rows, self._adjoints(wanted), strict=True))
-        self.moved = self._tangent(wanted)
+        self.moved = self._moved(wanted)
 
     def _differentiable(self) -> set[Node]:
-        """The nodes on which the result depends in a differentiable way."""
+        """The nodes on which results depend in a differentiable way."""
         found: set[Node] = set()
-        waiting = [self.root]
+        waiting = [*self.roots.values()]
         while waiting:
             node = waiting.pop()
             if node not in found:
@@ -180,7 +186,9 @@ class RowsPlan(Plan):
     def _adjoints(self, wanted: Sequence[Node]) -> list[Node]:
         """The gradient by each of the rows."""
         graph = self.rows
-        adjoints: dict[Node, Node] = {self.root: self.grad}
+        adjoints: dict[Node, Node] = {}
+        for name, root in self.roots.items():
+            self._add(adjoints, root, self.grad_of[name])
         for node in reversed(self.order):
             adjoint = adjoints.get(node)
             if adjoint is None or adjoint is graph.zero or node not in self.leading:
@@ -188,8 +196,11 @@ class RowsPlan(Plan):
             for part, term in self._terms(node, adjoint):
                 if graph.is_row(node) and not graph.is_row(part):
                     term = graph.reduce("sum", term)
-                adjoints[part] = graph.add(adjoints[part], term) if part in adjoints else term
+                self._add(adjoints, part, term)
         return [adjoints.get(node, graph.zero) for node in wanted]
+
+    def _add(self, adjoints: dict[Node, Node], node: Node, term: Node) -> None:
+        adjoints[node] = self.graph.add(adjoints[node], term) if node in adjoints else term
 
     def differentiated(self, node: Node) -> tuple[Node, ...]:
         return () if node.kind == _CONSTANT else node.parts
@@ -213,8 +224,8 @@ class RowsPlan(Plan):
         among = graph.apply("where", graph.apply("equal", row, node), graph.one, graph.zero)
         return graph.apply("divide", among, graph.reduce("sum", among))
 
-    def _tangent(self, wanted: Sequence[Node]) -> Node:
-        """What the result moves by."""
+    def _moved(self, wanted: Sequence[Node]) -> dict[str, Node]:
+        """What each result moves by."""
         graph = self.rows
         tangents = {}
         for node, argument in zip(wanted, self.inputs, strict=True):
@@ -227,7 +238,7 @@ class RowsPlan(Plan):
             for term in self._moves(node, tangents):
                 total = graph.add(total, term)
             tangents[node] = total
-        return tangents.get(self.root, graph.zero)
+        return {name: tangents.get(root, graph.zero) for name, root in self.roots.items()}
 
     def _moves(self, node: Node, tangents: Mapping[Node, Node]) -> Iterable[Node]:
         """What a node moves by for each of its parts."""
@@ -239,31 +250,47 @@ class RowsPlan(Plan):
         for part, local in self._named_locals(node, self.leading):
             yield graph.multiply(tangents.get(part, graph.zero), local)
 
+    # -- what it keeps -----------------------------------------------------------------------------
+
+    @property
+    def grads(self) -> Collection[Node]:
+        return self.grad_of.values()
+
+    @property
+    def saved(self) -> Mapping[Node, str]:
+        return {root: name for name, root in self.roots.items() if name in self.with_results and root.parts}
+
+    def tangents(self) -> Mapping[str, Node]:
+        return {} if set(self.moved.values()) == {self.graph.zero} else self.moved
+
     def _helpers(self) -> dict[str, str]:
-        counted = self.body.several and self.rows.length in self._reached(
-            [*self.gradients.values(), self.moved]
-        )
+        reached = self._reached([*self.gradients.values(), *self.moved.values()])
+        counted = self.body.several and self.rows.length in reached
         return {**super()._helpers(), **({"count_of": "reduction.count_of"} if counted else {})}
 
     # -- writing -----------------------------------------------------------------------------------
 
-    def tangent(self) -> Node:
-        return self.moved
-
-    def _root(self, node: Node, named: Mapping[Node, str]) -> Expr:
+    def _root(self, name: str, node: Node, named: Mapping[Node, str]) -> Expr:
         """A gradient has the shape of the rows; a tangent that of the result."""
         first = Name(self.body.rows[0])
+        is_tangent = name in self.results
         if node is self.graph.zero:
-            return Call(Name("zeros_like"), (first,))
+            return Call(Name("zeros_like"), (Name(name) if is_tangent else first,))
         made = self.rows.write(node, named)
-        if node is not self.moved:
+        if not is_tangent or name not in self.rows.fewer:
             return made if self.rows.is_row(node) else Call(Attribute(made, "expand_as"), (first,))
-        if self.body.kept[0]:
-            return made
         if self.body.several:
-            return Call(Attribute(made, "reshape"), (Attribute(Name("result"), "shape"),))
+            return Call(Attribute(made, "reshape"), (Attribute(Name(name), "shape"),))
         squeezed = Call(Attribute(made, "squeeze"), (Name(self.body.dim),))
         return Conditional(self.body.keepdim, made, squeezed) if self.body.keeps else squeezed
+
+
+def results_of(operator: Operator) -> list[str]:
+    """What formulas call the results."""
+    returns = operator.schema.returns
+    if len(returns) == 1:
+        return ["result"]
+    return [r.name or f"result{i}" for i, r in enumerate(returns)]
 
 
 def _holds(nodes: Sequence[Node], others: Sequence[Node]) -> bool:

@@ -186,7 +186,7 @@ def promote_logical_scalars(level: VmapLevel, operator: Operator, arguments: Seq
 
 
 class Reduction(Rule):
-    """Reduces the dimensions ``dim``, all where there is none, of its first tensor."""
+    """Goes over the dimensions ``dim``, all where there is none, of its first tensor."""
 
     __slots__ = ("dim", "is_list", "keepdim", "tensor")
 
@@ -199,14 +199,15 @@ class Reduction(Rule):
     def values(self, level: VmapLevel, operator: Operator, arguments: Sequence[Any]) -> Any:
         given = list(arguments)
         value = ensure_batch_dim(given[self.tensor], level)
-        ndim = value._array.ndim - 1
+        size, *shape = value._array.shape
+        ndim = len(shape)
         keep = self.keepdim is not None and bool(given[self.keepdim])
         dim = given[self.dim]
         everything = dim is None or (dim.__class__ in (tuple, list) and not dim)
         if everything or ndim == 0:
             for d in () if everything else (dim if self.is_list else (dim,)):
                 wrap_dim(d, 0)
-            value = value.reshape((level.size, _numel(value._array.shape[1:])))
+            value = value.reshape((size, _numel(shape)))
             dims: tuple[int, ...] = (1,)
             if self.keepdim is not None:
                 given[self.keepdim] = False
@@ -214,9 +215,16 @@ class Reduction(Rule):
             dims = tuple([wrap_dim(d, ndim) + 1 for d in (dim if self.is_list else (dim,))])
         given[self.tensor], given[self.dim] = value, dims if self.is_list else dims[0]
         result = operator(*given)
-        if keep and (everything or ndim == 0):
-            return map_results(lambda r: r.reshape((level.size, *[1] * ndim)), result)
-        return result
+        if not everything and ndim:
+            return result
+
+        def restored(made: Tensor) -> Tensor:
+            """What is one number for all, or has all elements, which stand in a row."""
+            if made._array.ndim == 2:
+                return made.reshape((size, *shape))
+            return made.reshape((size, *[1] * ndim)) if keep else made
+
+        return map_results(restored, result)
 
 
 def _numel(shape: Sequence[int]) -> int:

@@ -37,10 +37,10 @@ def body(text: str, arguments: str = ONE, returns: str = "Tensor") -> Body:
     return found
 
 
-def derivative(text: str, arguments: str = ONE) -> Derivative:
-    made = body(text, arguments)
+def derivative(text: str, arguments: str = ONE, returns: str = "Tensor") -> Derivative:
+    made = body(text, arguments, returns)
     operator = Operator(
-        parse_schema(f"f({arguments}) -> Tensor"),
+        parse_schema(f"f({arguments}) -> {returns}"),
         HERE,
         "native",
         kernels={"CPU": Kernel(Formula(Located(text, HERE), made.form()))},
@@ -54,7 +54,8 @@ def written(found: Derivative) -> dict[str, str]:
     """The formulas with the parts that they share."""
     shared = {s.name: f"({s.formula.text})" for s in (*found.shared, *found.jvp_shared)}
     texts = {names[0]: f.text for names, f in found.gradients.items()}
-    texts["tangent"] = next((f.text for f in found.jvps.values()), "0")
+    texts |= {"tangent" if n == "result" else n: f.text for n, f in found.jvps.items()}
+    texts.setdefault("tangent", "0")
     for name in reversed(shared):
         texts = {key: text.replace(name, shared[name]) for key, text in texts.items()}
     return texts
@@ -103,6 +104,15 @@ def test_several_results() -> None:
     made = body("mean_ = mean(self)\nvalues = self - mean_", ONE, "(Tensor values, Tensor mean_)")
     assert made.results == ("values", "mean_") and made.kept == (True, False)
     assert write(made.form()).endswith("(values, mean_))[-1]")
+
+
+def test_derivatives_of_several_results() -> None:
+    """Each result hands on its gradient, and has a tangent; what is one number for each row gets the dim back."""
+    text = "mean_ = mean(self)\nvalues = self - mean_"
+    found = written(derivative(text, ONE, "(Tensor values, Tensor mean_)"))
+    restored = "_restore_dims(grad_mean_, [dim], False, self.dim())"
+    assert "grad_values" in found["self"] and restored in found["self"]
+    assert found["values"].startswith("self_t - ") and found["mean_"].endswith(".squeeze(dim)")
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,18 @@ OPERATORS = """\
     np.std(self, axis=dim if self.ndim else None, keepdims=keepdim)
     + np.ptp(self, axis=dim if self.ndim else None, keepdims=keepdim)
 
+- func: normal_of(Tensor self, int[1] dim, bool keepdim=False, float eps=1e-3) -> (Tensor, Tensor, Tensor)
+  body: |
+    over self[dim: n]
+    out1 = mean(self)
+    d = self - out1
+    out2 = 1 / sqrt(mean(d * d) + eps)
+    out0 = d * out2
+  samples: ["[3, 4], 1", "[2, 3, 4], (0, -1), True", "[5], 0, eps=0.1", "[2, 3, 4], (1,)"]
+  reference: >
+    ((self - np.mean(self, axis=dim, keepdims=True)) / np.sqrt(np.var(self, axis=dim, keepdims=True) + eps),
+    np.mean(self, axis=dim, keepdims=keepdim), 1 / np.sqrt(np.var(self, axis=dim, keepdims=keepdim) + eps))
+
 - func: apart_of(Tensor self, int dim=-1) -> (Tensor values, Tensor total)
   body: |
     over self[dim: n]
@@ -74,6 +86,10 @@ for name in ("softmax_of", "logsumexp_of", "middle_of", "spread_of"):
     f = getattr(tengen.ops.rowlib, name)
     for dim in (0, 1):
         assert tengen.allclose(f(on_dask, dim).cpu(), f(x, dim)), name
+normal = tengen.ops.rowlib.normal_of
+for dims in ((0,), (1,), (0, 1)):
+    for found, wanted in zip(normal(on_dask, dims), normal(x, dims), strict=True):
+        assert tengen.allclose(found.cpu(), wanted)
 values, total = tengen.ops.rowlib.apart_of(on_dask, 0)
 assert tengen.allclose(total.cpu(), x.prod(0)) and tengen.allclose(values.cpu(), x / x.prod(0))
 """
@@ -82,7 +98,7 @@ assert tengen.allclose(total.cpu(), x.prod(0)) and tengen.allclose(values.cpu(),
 def test_all_that_follows(workshop: Workshop) -> None:
     workshop.library("rowlib", declarations__native_functions__yaml=OPERATORS)
     workshop.tengen("gen", folder="rowlib")
-    short = "softmax", "logsumexp", "distance", "middle", "spread", "apart"
+    short = "softmax", "logsumexp", "distance", "middle", "spread", "normal", "apart"
     names = [f"rowlib::{name}_of" for name in short]
-    assert "6 operators verified" in workshop.tengen("verify", "--strict", *names, folder="rowlib")
+    assert "7 operators verified" in workshop.tengen("verify", "--strict", *names, folder="rowlib")
     workshop.python(ON_DASK)
