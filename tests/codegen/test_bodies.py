@@ -107,7 +107,7 @@ def test_several_results() -> None:
 
 
 def test_derivatives_of_several_results() -> None:
-    """Each result hands on its gradient, and has a tangent; what is one number for each row gets the dim back."""
+    """Each result hands on its gradient, and has a tangent."""
     text = "mean_ = mean(self)\nvalues = self - mean_"
     found = written(derivative(text, ONE, "(Tensor values, Tensor mean_)"))
     restored = "_restore_dims(grad_mean_, [dim], False, self.dim())"

@@ -13,6 +13,7 @@ from tengen.autograd.input_metadata import fit_tensor
 from tengen.codegen.derive.differentiate import derivative_of
 from tengen.codegen.derive.graph import Underivable
 from tengen.codegen.derive.plan import Language
+from tengen.codegen.derive.rows import results_of
 from tengen.codegen.model.operators import Derivative, Formula
 from tengen.formulas import pointwise
 from tengen.formulas.reduction import count_of
@@ -71,25 +72,30 @@ def test_derived_gradients(name: str) -> None:
                 continue
             function, inputs = as_function(call, kind)
             leaves = [t.detach().clone().requires_grad_() for t in inputs]
-            (result,) = function(*leaves)
+            results = function(*leaves)
             rng = np.random.default_rng(seed(call))
-            grad = tengen.tensor(rng.standard_normal(result.shape)).to(result.dtype)
-            expected = tengen.autograd.grad(result, leaves, grad, allow_unused=True, materialize_grads=True)
-            compare(found, call, kind, result.detach(), grad, [t.detach() for t in leaves], expected)
+            grads = [tengen.tensor(rng.standard_normal(r.shape)).to(r.dtype) for r in results]
+            expected = tengen.autograd.grad(results, leaves, grads, allow_unused=True, materialize_grads=True)
+            known = dict(zip(results_of(call.operator), [r.detach() for r in results], strict=True))
+            named = [f"grad_{name}" if len(known) > 1 else "grad" for name in known]
+            known |= dict(zip(named, grads, strict=True))
+            compare(found, call, kind, known, [t.detach() for t in leaves], expected)
 
 
 def compare(
-    found: Derivative, call: Any, kind: Any, result: Any, grad: Any, inputs: list[Any], expected: Any
+    found: Derivative, call: Any, kind: Any, known: dict[str, Any], inputs: list[Any], expected: Any
 ) -> None:
     values = call.tensors(kind)
     names = Names({a.name: v for a, v in zip(call.arguments, values, strict=True)})
     differentiable = [call.arguments[i].name for i, _ in inputs_of(call, values)]
     names |= dict(zip(differentiable, inputs, strict=True))
-    names |= {"result": result, "grad": grad}
+    names |= known
     for part in found.shared:
         names[part.name] = value(part.formula, names)
     for name, gradient in zip(differentiable, expected, strict=True):
         got = value(found.gradients[name,], names)
         if operators()[str(found.name)].body is None:
-            got = fit_tensor(tengen.broadcast_to(got, result.shape), gradient.shape, gradient._type, None, 0)
+            got = fit_tensor(
+                tengen.broadcast_to(got, known["result"].shape), gradient.shape, gradient._type, None, 0
+            )
         np.testing.assert_allclose(got.numpy(), gradient.numpy(), rtol=1e-9, atol=1e-9, err_msg=str(call))
