@@ -26,7 +26,6 @@ KINDS = {
 LATE = (
     "kernels.shape",
     "kernels.nn.normalization",
-    "kernels.nn.softmax",
     "kernels.reductions",
     "composite.shape",
 )
