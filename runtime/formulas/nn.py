@@ -59,11 +59,6 @@ def glu_double_backward(grad: Tensor, grad_output: Tensor, self: Tensor, dim: in
     return F.cat([w * slope, v * slope + w * slope * a * (1 - 2 * s)], dim)
 
 
-def hardswish_backward(grad: Tensor, self: Tensor) -> Tensor:
-    """The gradient of hardswish; at the ends of its curve that of the flat and of the straight part."""
-    return F.where(self <= -3, 0, F.where(self < 3, grad * (self / 3 + 0.5), grad))
-
-
 # ------------------------------------------------------------- losses of the difference
 
 

@@ -15,8 +15,6 @@ from ..creation import as_number
 from ..dims import wrap_dim
 from ..dtypes import INT64
 from ..native_kernels import kernel_of_floats
-from ..pointwise import within
-from ..select import select
 from .common import Array, Number, stable_sigmoid
 
 _SQRT_HALF = math.sqrt(0.5)
@@ -135,17 +133,6 @@ def hardtanh_bound(bound: Number, self: Array) -> Number:
     if self.dtype.kind == "u" and bound < 0:  # type: ignore[operator]
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
     return as_number(bound, self.dtype)
-
-
-def threshold_values(self: Array, threshold: Number, value: Number) -> Array:
-    """``x`` where it is above the threshold (or NaN), else ``value``, which is cast to the dtype of x."""
-    dtype = self.dtype
-    return select(self <= within(threshold, self), np.asarray(within(value, self)).astype(dtype), self)
-
-
-def threshold_gradient(grad_output: Array, self: Array, threshold: Number) -> Array:
-    """The gradient where ``x`` is above the threshold (or NaN), else 0."""
-    return select(self <= within(threshold, self), 0, grad_output)
 
 
 # ------------------------------------------------------------------------------------- glu
