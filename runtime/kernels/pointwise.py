@@ -62,13 +62,6 @@ def within(value: Number, array: Array) -> Number:
     return as_number(value, array.dtype) if array.dtype.kind in "iu" else value
 
 
-def not_negative(what: str, number: Number) -> Number:
-    """``number`` itself. RuntimeError, which says ``what`` it is, for one below 0 or NaN."""
-    if not number >= 0:  # type: ignore[operator]
-        raise RuntimeError(f"{what} must be greater or equal to 0, but found to be {number}")
-    return number
-
-
 def truth(condition: Array) -> Array:
     """``condition`` itself. RuntimeError unless it is of bool; of uint8 it is old, as a warning says."""
     if condition.dtype.char == "?":

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from .. import pointwise
 from .common import Array, as_array, both, is_array, is_bool, is_complex, is_integral, is_real, number_of
 
 Number = bool | int | float | complex
@@ -42,11 +41,6 @@ def within(xp: Any, value: Number, array: Array) -> Number:
     """``value`` as an integer if the array is of integers."""
     number: Number = number_of(value, array.dtype, xp) if is_integral(xp, array) else value
     return number
-
-
-def not_negative(xp: Any, what: str, number: Number) -> Number:
-    """``number`` itself. RuntimeError for one below 0 or NaN."""
-    return pointwise.not_negative(what, number)
 
 
 def truth(xp: Any, condition: Array) -> Array:

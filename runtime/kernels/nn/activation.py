@@ -135,6 +135,13 @@ def hardtanh_bound(bound: Number, self: Array) -> Number:
     return as_number(bound, self.dtype)
 
 
+def softshrink_lambda(lambd: Number) -> Number:
+    """``lambd`` itself. RuntimeError for one below 0 or NaN."""
+    if not lambd >= 0:  # type: ignore[operator]
+        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}")
+    return lambd
+
+
 # ------------------------------------------------------------------------------------- glu
 
 
