@@ -137,7 +137,7 @@ RATCHETS: dict[Callable[[], int], int] = {
     fast_paths_by_hand: 27,
     texts_read_back: 0,
     largest_ring: 16,
-    lines_by_hand: 125217,
+    lines_by_hand: 125237,
     kernels_that_raise_in_silence: 0,
     composites_that_raise_in_silence: 0,
 }

@@ -11,7 +11,7 @@ from ..core.scalar_type import bool_, float32, int64
 from .builder import Ref, constant, onnx
 from .errors import Unsupported
 from .sizes import dynamic
-from .symbolics import cast, int_vector, shape_of
+from .symbolics import cast, int_vector, numbers, shape_of
 from .symbolics_pointwise import scaled
 from .symbolics_reduction import reduced
 from .symbolics_shape import filled, reshaped, transposed
@@ -365,6 +365,13 @@ def softplus(self: Ref, beta: float, threshold: float) -> Ref:
     value = scaled(self, beta)
     smooth = scaled(onnx.Softplus(value), 1 / beta)
     made: Ref = onnx.Where(onnx.Greater(value, float(threshold)), self, smooth)
+    return made
+
+
+def threshold_values(self: Ref, threshold: Any, value: Any) -> Ref:
+    """The value where it is above the threshold, or NaN, else another one."""
+    low = onnx.LessOrEqual(*numbers(self, threshold))
+    made: Ref = onnx.Where(low, constant(value, self.dtype), self)
     return made
 
 

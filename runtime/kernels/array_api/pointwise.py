@@ -213,6 +213,11 @@ def xlog1py(xp: Any, self: Any, other: Any) -> Array:
     return xp.where((a == 0) & (b == b), xp.zeros_like(a), a * xp.log1p(b))
 
 
+def threshold_values(xp: Any, self: Array, threshold: Number, value: Number) -> Array:
+    """``self`` where it is above the threshold or NaN, else ``value``."""
+    return xp.where(self <= threshold, as_array(xp, value, self), self)
+
+
 def complex_of(xp: Any, real: Array, imag: Array) -> Array:
     """Complex numbers of their parts."""
     return real + 1j * imag if is_array(real) else real

@@ -15,6 +15,8 @@ from ..creation import as_number
 from ..dims import wrap_dim
 from ..dtypes import INT64
 from ..native_kernels import kernel_of_floats
+from ..pointwise import within
+from ..select import select
 from .common import Array, Number, stable_sigmoid
 
 _SQRT_HALF = math.sqrt(0.5)
@@ -133,6 +135,12 @@ def hardtanh_bound(bound: Number, self: Array) -> Number:
     if self.dtype.kind == "u" and bound < 0:  # type: ignore[operator]
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
     return as_number(bound, self.dtype)
+
+
+def threshold_values(self: Array, threshold: Number, value: Number) -> Array:
+    """``x`` where it is above the threshold (or NaN), else ``value``, which is cast to the dtype of x."""
+    dtype = self.dtype
+    return select(self <= within(threshold, self), np.asarray(within(value, self)).astype(dtype), self)
 
 
 def softshrink_lambda(lambd: Number) -> Number:
