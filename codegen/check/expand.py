@@ -249,11 +249,10 @@ class _Nn:
             if k in ("dtypes", "opmath", "promote", "python_module", "structured")
         }
         own = self.fields.get("tags")
-        passed = (
-            [t for t in own.value if t.value in ELEMENTWISE] if own and isinstance(own.value, tuple) else []
-        )
-        words = (Located(word, self.place) for word in ("generated", "internal"))
-        tags = Located((*words, *passed), self.place)
+        given = [] if own is None else words(own, Report())  # what is wrong in it is said of the operator
+        passed = [Located(word, place) for word, place in given if word in ELEMENTWISE]
+        made = (Located(word, self.place) for word in ("generated", "internal"))
+        tags = Located((*made, *passed), self.place)
         return Declared(
             schema, self.place, "nn", {**kept, "tags": tags, **fields}, None, frozenset({"dispatch"})
         )
