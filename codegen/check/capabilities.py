@@ -13,6 +13,7 @@ from ..read.keys import Key
 
 _KERNELS = {
     "blocks": "the kernel that calls an elementwise function on blocks of large operands",
+    "choices": "the kernel that chooses by a mask, in the place of xp.where where that is done in blocks",
     "native_kernels": "the kernel that calls native kernels: an elementwise one on shares of large operands",
     "reduced_kernels": "the kernel that calls the forms of them for float16 and bfloat16",
     "bodies": "the kernel that runs the body of an operator over rows",
@@ -32,6 +33,7 @@ _KEYS = {
 }
 #: What goes with another capability.
 _NEEDS = {
+    "choices": ("blocks",),
     "array_class": ("as_array",),
     "as_array": ("array_class",),
     "formulas": ("array_class",),

@@ -66,7 +66,10 @@ def expand(
             expected = f"{head}: a schema, for instance exp(Tensor self) -> Tensor"
             report.error(entry.place, f'an entry without the key "{head}"', expected=expected)
         return [], []
-    require_keys(entry.fields, _REQUIRED[entry.mechanism], keys, entry.place, report)
+    required = _REQUIRED[entry.mechanism]
+    if entry.mechanism == "nn" and not entry.fields.keys() >= _DISPATCHES:
+        required = ("cname", *required)
+    require_keys(entry.fields, required, keys, entry.place, report)
     written = fields.pop(head)
     parsed = parse_located_schema(written, report)
     if parsed is None:
@@ -81,7 +84,9 @@ def expand(
     return [declared], []
 
 
-_REQUIRED = {"native": (), "cwrap": ("cname", "types", "backends"), "nn": ("cname", "gradients")}
+_REQUIRED = {"native": (), "cwrap": ("cname", "types", "backends"), "nn": ("gradients",)}
+#: What an nn entry has in the place of kernels by name.
+_DISPATCHES = {"dispatch", "backward_dispatch"}
 _FILE_OF = {"native": "native_functions.yaml", "nn": "nn.yaml", "cwrap": "a cwrap file"}
 
 
@@ -126,9 +131,12 @@ class _Nn:
         self.arguments = tuple(replace(a, kwarg_only=False) for a in self.schema.arguments)
 
     def expand(self) -> tuple[list[Declared], list[Entry]]:
-        if "cname" not in self.fields or "gradients" not in self.fields or not self.checked():
+        if "gradients" not in self.fields or not ({*self.fields} >= _DISPATCHES or "cname" in self.fields):
             return [], []
-        self.cname = self.fields.pop("cname")
+        if not self.checked():
+            return [], []
+        self.cname = self.fields.pop("cname", None)
+        self.origin = self.cname or Located(self.base, self.place)
         self.buffers = tuple(self.buffer_names())
         self.backward_layout = self.fields.pop("backward_layout", None)
         self.backward_flops = self.fields.pop("backward_flops", None)
@@ -207,6 +215,9 @@ class _Nn:
 
         A backend's own kernel, ``meta_NAME_forward``, goes before one without its device's name.
         """
+        if self.cname is None:
+            assert given is not None
+            return given
         dispatch = dict(given.value) if given is not None else {}
         written = {name.strip() for key in dispatch for name in key.split(",")}
         name = f"{self.cname.value}_{suffix}"
@@ -238,17 +249,16 @@ class _Nn:
             if k in ("dtypes", "opmath", "promote", "python_module", "structured")
         }
         own = self.fields.get("tags")
-        passed = (
-            [t for t in own.value if t.value in ELEMENTWISE] if own and isinstance(own.value, tuple) else []
-        )
-        words = (Located(word, self.place) for word in ("generated", "internal"))
-        tags = Located((*words, *passed), self.place)
+        given = [] if own is None else words(own, Report())  # what is wrong in it is said of the operator
+        passed = [Located(word, place) for word, place in given if word in ELEMENTWISE]
+        made = (Located(word, self.place) for word in ("generated", "internal"))
+        tags = Located((*made, *passed), self.place)
         return Declared(
             schema, self.place, "nn", {**kept, "tags": tags, **fields}, None, frozenset({"dispatch"})
         )
 
     def text(self, value: str) -> Located:
-        return Located(value, self.cname.place, self.cname.key)
+        return Located(value, self.origin.place, self.origin.key)
 
     def backward(self, dispatch: Located | None) -> Declared:
         """``NAME_backward(grad_output, arguments, buffers, output_mask)``."""
@@ -327,7 +337,7 @@ class _Nn:
             f"{a.name}={a.name}" for a in self.schema.kwarg_only
         ]
         call = f"{self.base}{suffix}({', '.join(given)}){after}"
-        return Located({IMPLICIT: self.text(call)}, self.cname.place, self.cname.key)
+        return replace(self.text(""), value={IMPLICIT: self.text(call)})
 
     def forward_derivative(self) -> Entry:
         """The derivative entry of the recorded operator."""

@@ -38,7 +38,7 @@ _TYPES: Mapping[str, Any] = {
     "scalar": {"type": ["string", "number", "boolean"]},
 }
 #: The keys that an entry must have.
-_REQUIRED = {"native": ["func"], "nn": ["name", "cname", "gradients"]}
+_REQUIRED = {"native": ["func"], "nn": ["name", "gradients"]}
 _FILES = {"native": "native_functions", "nn": "nn"}
 
 

@@ -118,7 +118,7 @@ KEYS: dict[str, dict[str, Key]] = {
     ),
     "nn": _table(
         Key("name", _STR, "the schema of the operator that users call"),
-        Key("cname", _STR, "the kernels' name, without _forward and _backward"),
+        Key("cname", _STR, "the kernels' name, without _forward and _backward, where no dispatch says them"),
         Key("buffers", _WORDS, "further results of the forward kernel, for the backward kernel"),
         Key("gradients", _WORDS, "the inputs that have a gradient"),
         Key("unsaved", _WORDS, "optional inputs whose values the backward kernel does without"),

@@ -168,13 +168,16 @@ class ArrayWriter:
         )
         last = not any("grad" in g.formula.names() for g in spec.gradients[number + 1 :])
         blocked = tuple(self._blocked(translation, types, targets, inline(named, tree), last))
+        chosen = self.specialiser.choosing if blocked else (lambda expr: expr)
         return Branch(
             condition=condition_of(spec, gradient.inputs),
             prepare=tuple(self._unpack(spec, gradient)),
             targets=targets,
-            formula=arrays_only or formula,
+            formula=chosen(arrays_only or formula),
             may_be_scalars=arrays_only is None and not several and self._is_strided(gradient.formula),
-            named=tuple([Local(name, self._with_kept_numbers(spec, value, types)) for name, value in named]),
+            named=tuple(
+                [Local(name, chosen(self._with_kept_numbers(spec, value, types))) for name, value in named]
+            ),
             small=_SMALL,
             blocked=blocked,
             native=None if form is None else self._native(form, last),
@@ -219,6 +222,7 @@ class ArrayWriter:
         into = _SPARE if last and not translation.several else ""
         if into:
             yield _SPARE_STATEMENT
+        function = self.specialiser.choosing(function)
         call = call_of(runner, function, [Name(p) for p in parameters], into, scratch)
         yield let_all(targets, call)
 

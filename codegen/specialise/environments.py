@@ -96,10 +96,13 @@ def of_operators(returns: Mapping[str, ValueType], helpers: Collection[str]) -> 
 # -- kernels --------------------------------------------------------------------------------------
 
 
-def kernel_environment(values: Mapping[Expr, ValueType], closed: Collection[str] = ()) -> Environment:
+def kernel_environment(
+    values: Mapping[Expr, ValueType], closed: Collection[str] = (), numbers: Collection[str] = ()
+) -> Environment:
     """What is known in an expression over arrays; ``closed`` are functions of the array namespace.
 
     These give, of arrays of the Type's own dtype and of numbers which that holds, an array of that dtype.
+    ``numbers`` are kernel functions that give a number of numbers.
     """
 
     def gives(function: Expr, given: Sequence[ValueType]) -> ValueType:
@@ -107,6 +110,9 @@ def kernel_environment(values: Mapping[Expr, ValueType], closed: Collection[str]
             case Attribute(Name("xp"), name) | Name(name) if name in closed:
                 if any([g.is_array for g in given]):
                     return ValueType(Kind.ARRAY, closed_dtype(given))
+            case Attribute(Name(), name) | Name(name) if name in numbers:
+                if not any([g.may_be_array for g in given]):
+                    return NUMBER
         return array_of_arrays(function, given)
 
     return Environment(values, gives, _ARRAY_ATTRIBUTES)

@@ -105,6 +105,7 @@ class Specialiser:
         self.closed = self.costs.closed() | (frozenset() if native_forms is None else native_forms.functions)
         self.backend = backend
         self.kernel_functions = functions
+        self.numbers = functions.giving_numbers()
         self.structures = structures
         #: Whether what computes are NumPy's arrays.
         self.array_results = ArrayResults(primitives)
@@ -347,7 +348,7 @@ class Specialiser:
         if self.arrays and not hooked:
             values = {names[a.name]: _promoted(a, operator) for a in arguments}
             call = with_kept_numbers(call, self.types(values), _NUMBERS, self.closed)
-        return locals_, call
+        return locals_, self.choosing(call) if self._in_blocks(operator, kernel) else call
 
     def kernels_of_body(self, name: OperatorName, body: Body) -> Expr:
         """The namespace that has the native kernels of a body; None where there are none."""
@@ -380,11 +381,10 @@ class Specialiser:
         runner = self.blocks()
         if runner is None or not arrays or not operator.is_elementwise:
             return (), None
-        arguments = plain_arguments(operator)
-        both = [(n, a.type) for a in arguments for n in (a.name, parameter_name(a.name))]
-        types = self.types({Name(name): type_of(declared) for name, declared in both})
+        types = self._declared_types(operator)
         if kernel.function is None and not self.costs.worth(kernel.formula.tree, types):
             return (), None
+        arguments = plain_arguments(operator)
         function, scratch = None, None
         if kernel.function is not None:
             function = self._function(kernel.function)
@@ -392,8 +392,25 @@ class Specialiser:
             parameters = [parameter_name(a.name) for a in arguments]
             tree = self._over_parameters(kernel.formula.tree, operator, kernel)
             function, scratch = function_of(parameters, tree, types, self.costs.primitives)
+            function = self.choosing(function)
         operands = tuple([parameter_name(a.name) for a in arrays])
         return operands, call_of(runner, function, [_array(a, hooked) for a in arguments], "", scratch)
+
+    def _declared_types(self, operator: Operator) -> Types:
+        """The types of expressions over the arguments of an operator, and over parameters of these names."""
+        arguments = plain_arguments(operator)
+        both = [(n, a.type) for a in arguments for n in (a.name, parameter_name(a.name))]
+        return self.types({Name(name): type_of(declared) for name, declared in both})
+
+    def _in_blocks(self, operator: Operator, kernel: Kernel) -> bool:
+        """Whether an expression passes over its operands often enough for blocks."""
+        worth = self.blocks() is not None and operator.is_elementwise
+        return worth and self.costs.worth(kernel.formula.tree, self._declared_types(operator))
+
+    def choosing(self, expr: Expr) -> Expr:
+        """The expression with the backend's own function, if it has one, in the place of ``xp.where``."""
+        name = self.backend.capabilities.get("choices")
+        return expr if name is None else replaced_calls(expr, _WHERE, self._named(str(name)))
 
     def _over_parameters(self, tree: Expr, operator: Operator, kernel: Kernel) -> Expr:
         """The expression over the parameters of the operator's method, with the functions that it calls."""
@@ -403,7 +420,7 @@ class Specialiser:
 
     def types(self, values: Mapping[Expr, ValueType]) -> Types:
         """The types of expressions over arrays that have these names."""
-        return Types(kernel_environment(values, self.closed))
+        return Types(kernel_environment(values, self.closed, self.numbers))
 
     def blocks(self) -> Expr | None:
         """What calls functions on blocks of their operands; None where nothing does."""
@@ -511,6 +528,15 @@ _NUMBERS = dotted("T.numbers")
 _NAMESPACE = dotted("T.backend.lib.xp")
 
 
+def replaced_calls(expr: Expr, function: Expr, other: Expr) -> Expr:
+    """The expression with another function called in the place of one."""
+
+    def replacing(part: Expr) -> Expr:
+        return replace(part, function=other) if isinstance(part, Call) and part.function == function else part
+
+    return rewritten(expr, replacing)
+
+
 def _given_namespace(expr: Expr, functions: Mapping[str, str]) -> Expr:
     """A call of one of the functions, with the namespace before its arguments."""
     if isinstance(expr, Call) and isinstance(expr.function, Name) and expr.function.id in functions:
@@ -518,6 +544,8 @@ def _given_namespace(expr: Expr, functions: Mapping[str, str]) -> Expr:
     return expr
 
 
+#: What chooses by a mask, as expressions write it.
+_WHERE = dotted("xp.where")
 _ARRAY_OF_SELF = dotted("self._array")
 
 

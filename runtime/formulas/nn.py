@@ -24,13 +24,6 @@ Slopes = tuple["Tensor", "Tensor | float"]
 # --------------------------------------------------------------------------- activations
 
 
-def elu_second_derivative(self: Tensor, alpha: Number, scale: Number, input_scale: Number) -> Tensor:
-    """The second derivative of elu; 0 at 0, where it has none."""
-    # The exponential of what is positive would be masked out, but might be infinite.
-    curve = (self.clamp(max=0) * input_scale).exp() * (alpha * scale * input_scale * input_scale)
-    return F.where(self < 0, curve, 0)
-
-
 def gelu_second_derivative(self: Tensor, approximate: str) -> Tensor:
     """The second derivative of gelu."""
     square = self * self
@@ -42,19 +35,6 @@ def gelu_second_derivative(self: Tensor, approximate: str) -> Tensor:
     first, second = (1 + 3 * cubic * square) * scale, self * (6 * cubic * scale)
     slope = 1 - t * t
     return slope * (first + 0.5 * self * (second - 2 * t * first * first))
-
-
-def mish_second_derivative(self: Tensor) -> Tensor:
-    """The second derivative of mish: of x t with t = tanh(log(1 + exp(x)))."""
-    t, sigmoid = F.softplus(self).tanh(), self.sigmoid()
-    slope = (1 - t * t) * sigmoid
-    return slope * (2 + self * (1 - sigmoid - 2 * t * sigmoid))
-
-
-def silu_second_derivative(self: Tensor) -> Tensor:
-    """The second derivative of silu."""
-    sigmoid = self.sigmoid()
-    return sigmoid * (1 - sigmoid) * (2 + self * (1 - 2 * sigmoid))
 
 
 def _halves(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
@@ -77,11 +57,6 @@ def glu_double_backward(grad: Tensor, grad_output: Tensor, self: Tensor, dim: in
     s = b.sigmoid()
     slope = grad_output * s * (1 - s)
     return F.cat([w * slope, v * slope + w * slope * a * (1 - 2 * s)], dim)
-
-
-def hardswish_backward(grad: Tensor, self: Tensor) -> Tensor:
-    """The gradient of hardswish; at the ends of its curve that of the flat and of the straight part."""
-    return F.where(self <= -3, 0, F.where(self < 3, grad * (self / 3 + 0.5), grad))
 
 
 # ------------------------------------------------------------- losses of the difference

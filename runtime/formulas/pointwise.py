@@ -99,23 +99,6 @@ def scaled_bessel_k_gap(self: Tensor, order_0: Tensor, order_1: Tensor) -> Tenso
     return _far_gap(self, order_1 - order_0, 0.5 * math.pi, 1)
 
 
-def spherical_bessel_j1_backward(grad: Tensor, self: Tensor, order_1: Tensor) -> Tensor:
-    """The derivative of the spherical Bessel function of order 1: ``j0 - 2 j1 / x``, 1 / 3 at and near 0."""
-    at_zero = self.abs() <= NEAR_ZERO
-    divisor = F.where(at_zero, 1, self)
-    return grad * F.where(at_zero, 1 / 3, F.special_spherical_bessel_j0(self) - 2 * order_1 / divisor)
-
-
-def logit_backward(grad: Tensor, self: Tensor, eps: float | None) -> Tensor:
-    """1 / (x * (1 - x)); outside [eps, 1 - eps] 0, or with no eps, or one below 0, outside [0, 1] NaN.
-
-    NaN is nowhere outside.
-    """
-    low, beyond = (0.0, math.nan) if eps is None or eps < 0 else (eps, 0.0)
-    outside = (self < low).logical_or(self > 1.0 - low)
-    return F.where(outside, beyond, grad / (self * (1 - self)))
-
-
 def mvlgamma_backward(grad: Tensor, self: Tensor, p: int) -> Tensor:
     """The sum of ``digamma(self - j / 2)`` for j below p."""
     halves = F.arange(p, dtype=self.dtype, device=self.device) / 2
@@ -133,13 +116,6 @@ def sgn_backward(grad: Tensor, self: Tensor, sgn: Tensor) -> Tensor:
     at_zero = modulus == 0
     along = F.real(grad * sgn.conj())
     return F.where(at_zero, 0, (grad - sgn * along) / F.where(at_zero, 1, modulus))
-
-
-def sinc_backward(grad: Tensor, self: Tensor) -> Tensor:
-    """(cos(pi x) - sinc(x)) / x, and 0 at 0."""
-    at_zero = self == 0
-    divisor = F.where(at_zero, 1, self)
-    return F.where(at_zero, 0, grad * (((self * math.pi).cos() - self.sinc()) / divisor).conj())
 
 
 # -- clamp --------------------------------------------------------------------------------

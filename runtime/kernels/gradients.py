@@ -15,7 +15,6 @@ from .dims import wrap_dim
 from .moments import centred
 from .nn.normalization import native_group_norm_backward
 from .reductions import count, restore_dims
-from .select import select
 from .views import split_sizes
 
 Array = Any
@@ -151,12 +150,3 @@ def group_norm_backward(
             slope += grad_mean.reshape(single) / count
         total = slope.reshape(input.shape) if total is None else total + slope.reshape(input.shape)
     return total, grad_weight, grad_bias
-
-
-# -- activations -------------------------------------------------------------------------------
-
-
-def hardswish_backward(grad: Array, self: Array) -> Array:
-    """The gradient of hardswish; at the ends of its curve that of the flat and of the straight part."""
-    inside = grad * (self / 3 + 0.5)
-    return select(self <= -3, 0, select(self < 3, inside, grad))

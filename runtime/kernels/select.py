@@ -11,6 +11,8 @@ from ..core.costs import SELECT_LARGE
 Array = Any  # an ndarray, or the 0-d result of a ufunc
 
 _INTEGERS: dict[int, Any] = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
+#: Numbers that arrays of a kind have no room for.
+_WIDER: dict[str, tuple[type, ...]] = {"f": (complex,), "i": (float, complex), "u": (float, complex)}
 
 
 def select(mask: Array, a: Array | complex, b: Array | complex) -> Array:
@@ -51,6 +53,8 @@ def _bits(
 ) -> Array | None:
     """The bits of an operand of a dtype and a shape, or of one element; None for another operand."""
     if not isinstance(operand, np.ndarray):
+        if isinstance(operand, _WIDER.get(dtype.kind, ())):
+            return None
         operand = np.asarray(operand, dtype)
     elif operand.dtype != dtype or (operand.ndim and operand.shape != shape):
         return None

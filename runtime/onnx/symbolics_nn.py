@@ -375,14 +375,6 @@ def threshold_values(self: Ref, threshold: Any, value: Any) -> Ref:
     return made
 
 
-def threshold_gradient(grad_output: Ref, self: Ref, threshold: Any) -> Ref:
-    """The gradient where the value is above the threshold, else 0."""
-    made: Ref = onnx.Where(
-        onnx.Greater(*numbers(self, threshold)), grad_output, constant(0, grad_output.dtype)
-    )
-    return made
-
-
 def prelu(self: Ref, weight: Ref) -> Ref:
     """The input where positive, else ``weight * input``, a weight for each channel."""
     slope = weight

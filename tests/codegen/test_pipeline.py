@@ -131,6 +131,30 @@ def test_nn_without_buffers(folder: Path) -> None:
     assert ("grad_output",) in derivatives["softplus_backward"].gradients
 
 
+def test_nn_by_expressions(folder: Path) -> None:
+    text = """\
+- name: softplus(Tensor self, Scalar beta=1) -> Tensor
+  gradients: [self]
+  tags: pointwise
+  dispatch: {CPU: xp.log(xp.exp(self * beta) + 1) / beta}
+  backward_dispatch: {CPU: grad_output / (xp.exp(-(self * beta)) + 1)}
+  promote: none
+"""
+    declarations = loaded(folder, nn__yaml=text)
+    found = operators(declarations)
+    assert {n: set(o.kernels) for n, o in found.items() if n.startswith("softplus")} == {
+        "softplus": {"CPU"},
+        "softplus_backward": {"CPU"},
+        "softplus_forward": {"CompositeImplicitAutograd"},
+    }
+    kernel = found["softplus_backward"].kernels["CPU"]
+    assert kernel.function is None and kernel.formula.text == "grad_output / (xp.exp(-(self * beta)) + 1)"
+    assert found["softplus_backward"].tags == {"generated", "internal", "pointwise"}
+    derivatives = {str(d.name): d for d in declarations.derivatives}
+    assert derivatives["softplus"].gradients[("self",)].text == "softplus_backward(grad, self, beta)"
+    assert "softplus_backward" not in derivatives  # it follows
+
+
 def test_nn_with_buffers_and_several_gradients(folder: Path) -> None:
     (folder / "runtime" / "kernels" / "more.py").write_text(
         "def pool_forward(self, weight, size): ...\n"

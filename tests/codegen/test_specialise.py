@@ -69,7 +69,7 @@ def formula(text: str) -> Formula:
         (
             "xp.where(self > 0, self, other) + 1",
             ["_self = self._array"],
-            "xp.where(_self > T.numbers.zero, _self, other._array) + 1",
+            "_select.select(_self > T.numbers.zero, _self, other._array) + 1",
         ),
     ],
 )
@@ -140,7 +140,10 @@ def branch(derived: Derived, writer: ArrayWriter, text: str) -> Branch | None:
         ("grad * self.numel()", "grad * prod(node._self_shape)"),
         ("grad * other + other.numel()", "grad * other + other.size"),
         ("grad * (other > 0)", "grad * (other > node.type.numbers.zero)"),
-        ("where(other > 0, grad, 0)", "xp.where(_pointwise.truth(other > node.type.numbers.zero), grad, 0)"),
+        (
+            "where(other > 0, grad, 0)",
+            "_select.select(_pointwise.truth(other > node.type.numbers.zero), grad, 0)",
+        ),
         ("grad * other + (grad * other).exp()", "t0 + xp.exp(t0)"),
     ],
 )

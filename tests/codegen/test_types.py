@@ -55,7 +55,7 @@ NAMES: dict[str, ValueType] = {
     "mode": PLAIN,
 }
 VALUES: dict[Expr, ValueType] = {Name(name): type_ for name, type_ in NAMES.items()}
-KERNEL = kernel_environment(VALUES, closed={"exp", "maximum"})
+KERNEL = kernel_environment(VALUES, closed={"exp", "maximum"}, numbers={"bound"})
 FORMULA = formula_environment(VALUES, of_operators({"exp": ARRAY, "split": ARRAYS}, {"helper"}))
 
 
@@ -84,6 +84,9 @@ FORMULA = formula_environment(VALUES, of_operators({"exp": ARRAY, "split": ARRAY
         ("kernel((a, b))", "array"),
         ("kernel(i, k=a)", "array"),
         ("kernel(i)", "unknown"),
+        ("bound(i)", "number"),
+        ("module.bound(alpha, mode)", "number"),
+        ("bound(i, a)", "array"),  # it may look at the dtype, which is known where arrays are
         ("a.shape", "size"),
         ("a.shape[0]", "int"),
         ("a.shape[1:]", "size"),

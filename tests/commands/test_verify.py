@@ -85,12 +85,12 @@ MUTATIONS = [
     ),
     Mutation(
         "the gradient of a backward operator",
-        "- name: leaky_relu(",
-        "grad_output: leaky_relu_backward(grad, self",
-        "grad_output: leaky_relu_backward(-grad, self",
-        "leaky_relu_backward(-grad, self",
-        "the gradient of leaky_relu_backward for grad_output is wrong",
-        "leaky_relu",
+        "- name: elu(",
+        "grad_output: elu_backward(grad, self",
+        "grad_output: elu_backward(-grad, self",
+        "elu_backward(-grad, self",
+        "the gradient of elu_backward for grad_output is wrong",
+        "elu",
     ),
     Mutation(
         "a kernel",

@@ -46,3 +46,13 @@ def test_operands_of_other_shapes_are_broadcast() -> None:
     mask = np.arange(SELECT_LARGE).reshape(-1, 16) % 2 == 0
     row = np.arange(16.0)
     np.testing.assert_array_equal(select(mask, row, 0.0), np.where(mask, row, 0.0))
+
+
+@pytest.mark.parametrize(("dtype", "number"), [("i4", 0.5), ("u1", 0.5), ("f4", 1j)])
+@pytest.mark.parametrize("size", [8, SELECT_LARGE])
+def test_numbers_without_room_in_the_dtype_widen_it(size: int, dtype: str, number: complex) -> None:
+    array = np.arange(size).astype(dtype)
+    mask = array % 2 == 0
+    found, expected = select(mask, number, array), np.where(mask, number, array)
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found, expected)

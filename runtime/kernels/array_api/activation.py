@@ -6,8 +6,9 @@ import math
 from typing import Any
 
 from ..dims import wrap_dim
+from ..nn import activation
 from ..nn.activation import glu_halves
-from .common import Array, as_array, is_complex, number_of
+from .common import Array, is_complex, number_of
 from .pointwise import within
 
 Number = bool | int | float | complex
@@ -22,10 +23,6 @@ def _sigmoid(xp: Any, x: Array) -> Array:
         return 1 / (1 + xp.exp(-x))
     small = xp.exp(-xp.abs(x))
     return xp.where(x < 0, small / (1 + small), 1 / (1 + small))
-
-
-def _softplus(xp: Any, x: Array) -> Array:
-    return xp.log1p(xp.exp(-xp.abs(x))) + xp.where(x > 0, x, xp.zeros_like(x))
 
 
 def _tanh_inner(xp: Any, x: Array) -> Array:
@@ -55,105 +52,18 @@ def gelu_backward(xp: Any, grad_output: Array, self: Array, approximate: str) ->
     return (density * self + xp.special("ndtr")(self)) * grad_output
 
 
-def leaky_relu_forward(xp: Any, self: Array, negative_slope: Number) -> Array:
-    """``x`` where positive, else ``negative_slope * x``."""
-    return xp.where(self > 0, self, self * negative_slope)
-
-
-def leaky_relu_backward(xp: Any, grad_output: Array, self: Array, negative_slope: Number) -> Array:
-    """The gradient of ``leaky_relu_forward``."""
-    return xp.where(self > 0, grad_output, grad_output * negative_slope)
-
-
-def hardtanh_forward(xp: Any, self: Array, min_val: Number, max_val: Number) -> Array:
-    """``x`` brought into ``[min_val, max_val]``; NaN stays NaN. RuntimeError for negative limits of unsigned
+def hardtanh_bound(xp: Any, bound: Number, self: Array) -> Number:
+    """A bound of ``hardtanh``; integers have its integer part. RuntimeError for a negative one of unsigned
     integers."""
-    low, high = within(xp, min_val, self), within(xp, max_val, self)
-    if xp.isdtype(self.dtype, "unsigned integer") and (low < 0 or high < 0):  # type: ignore[operator]
+    number: Number = within(xp, bound, self)
+    if xp.isdtype(self.dtype, "unsigned integer") and number < 0:  # type: ignore[operator]
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
-    return xp.minimum(xp.maximum(self, as_array(xp, low, self)), as_array(xp, high, self))
+    return number
 
 
-def hardtanh_backward(xp: Any, grad_output: Array, self: Array, min_val: Number, max_val: Number) -> Array:
-    """The gradient of ``hardtanh_forward``."""
-    return xp.where((self <= min_val) | (self >= max_val), xp.zeros_like(grad_output), grad_output)
-
-
-def softshrink(xp: Any, self: Array, lambd: float) -> Array:
-    """``self`` brought nearer to 0 by ``lambd``; NaN stays NaN. RuntimeError unless ``lambd`` is at least
-    0."""
-    if not lambd >= 0:
-        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}")
-    result = xp.where(self > 0, self - lambd, self + lambd)
-    return xp.where(xp.abs(self) <= lambd, xp.zeros_like(self), result)
-
-
-def softplus_forward(xp: Any, self: Array, beta: Number, threshold: Number) -> Array:
-    """``log(1 + exp(beta x)) / beta``, and ``x`` itself where ``beta x > threshold``."""
-    scaled = self * beta
-    return xp.where(scaled > threshold, self, _softplus(xp, scaled) / beta)
-
-
-def softplus_backward(xp: Any, grad_output: Array, self: Array, beta: Number, threshold: Number) -> Array:
-    """The gradient of ``softplus_forward``."""
-    scaled = self * beta
-    return xp.where(scaled > threshold, grad_output, _sigmoid(xp, scaled) * grad_output)
-
-
-def softplus_double_backward(
-    xp: Any, grad_output: Array, self: Array, beta: Number, threshold: Number
-) -> Array:
-    """The derivative of ``softplus_backward`` by ``self``."""
-    scaled = self * beta
-    small = xp.exp(-xp.abs(scaled))
-    below = small / ((small + 1) * (small + 1)) * grad_output * beta
-    return xp.where(scaled > threshold, xp.zeros_like(below), below)
-
-
-def elu_forward(xp: Any, self: Array, alpha: Number, scale: Number, input_scale: Number) -> Array:
-    """``scale * x`` where x is not negative, else ``scale * alpha * (exp(input_scale x) - 1)``."""
-    return xp.where(self < 0, xp.expm1(self * input_scale) * (alpha * scale), self * scale)
-
-
-def elu_backward(
-    xp: Any, grad_output: Array, self: Array, alpha: Number, scale: Number, input_scale: Number
-) -> Array:
-    """The gradient of ``elu_forward``."""
-    slope = xp.exp(self * input_scale) * (input_scale * alpha * scale) * grad_output
-    return xp.where(self <= 0, slope, grad_output * scale)
-
-
-def log_sigmoid_forward(xp: Any, self: Array) -> Array:
-    """``log(1 / (1 + exp(-x)))``."""
-    return xp.minimum(self, xp.zeros_like(self)) - xp.log1p(xp.exp(-xp.abs(self)))
-
-
-def log_sigmoid_backward(xp: Any, grad_output: Array, self: Array) -> Array:
-    """The gradient of ``log_sigmoid_forward``."""
-    return _sigmoid(xp, -self) * grad_output
-
-
-def silu_forward(xp: Any, self: Array) -> Array:
-    """``x / (1 + exp(-x))``."""
-    return self / (xp.exp(-self) + 1)
-
-
-def silu_backward(xp: Any, grad_output: Array, self: Array) -> Array:
-    """The gradient of ``silu_forward``."""
-    sigmoid = _sigmoid(xp, self)
-    slope = ((1 - sigmoid) * self + 1) * sigmoid
-    return (xp.conj(slope) if is_complex(xp, slope) else slope) * grad_output
-
-
-def mish_forward(xp: Any, self: Array) -> Array:
-    """``x * tanh(softplus(x))``."""
-    return self * xp.tanh(_softplus(xp, self))
-
-
-def mish_backward(xp: Any, grad_output: Array, self: Array) -> Array:
-    """The gradient of ``mish_forward``."""
-    tanh = xp.tanh(_softplus(xp, self))
-    return (tanh + self * _sigmoid(xp, self) * (1 - tanh * tanh)) * grad_output
+def softshrink_lambda(xp: Any, lambd: Number) -> Number:
+    """``lambd`` itself. RuntimeError for one below 0 or NaN."""
+    return activation.softshrink_lambda(lambd)
 
 
 def _halves(self: Array, dim: int) -> tuple[Array, Array]:

@@ -218,11 +218,6 @@ def threshold_values(xp: Any, self: Array, threshold: Number, value: Number) -> 
     return xp.where(self <= threshold, as_array(xp, value, self), self)
 
 
-def threshold_gradient(xp: Any, grad_output: Array, self: Array, threshold: Number) -> Array:
-    """The gradient where the input is above the threshold or NaN, else 0."""
-    return xp.where(self <= threshold, xp.zeros_like(grad_output), grad_output)
-
-
 def complex_of(xp: Any, real: Array, imag: Array) -> Array:
     """Complex numbers of their parts."""
     return real + 1j * imag if is_array(real) else real

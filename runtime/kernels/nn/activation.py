@@ -17,7 +17,7 @@ from ..dtypes import INT64
 from ..native_kernels import kernel_of_floats
 from ..pointwise import within
 from ..select import select
-from .common import Array, Number, as_array, stable_sigmoid
+from .common import Array, Number, stable_sigmoid
 
 _SQRT_HALF = math.sqrt(0.5)
 _TANH_SCALE = math.sqrt(2 / math.pi)
@@ -124,44 +124,17 @@ def gelu_backward(grad_output: Array, self: Array, approximate: str) -> Array:
 # ----------------------------------------------------------------------- piecewise linear
 
 
-def leaky_relu_forward(self: Array, negative_slope: Number) -> Array:
-    """``x`` where positive, else ``negative_slope * x``."""
-    if not isinstance(negative_slope, complex) and 0 < negative_slope <= 1:
-        return np.maximum(self, self * negative_slope)
-    return select(self > 0, self, self * negative_slope)
+def hardtanh_bound(bound: Number, self: Array) -> Number:
+    """A bound of ``hardtanh``; integers have its integer part.
 
-
-def leaky_relu_backward(grad_output: Array, self: Array, negative_slope: Number) -> Array:
-    return select(self > 0, grad_output, grad_output * negative_slope)
-
-
-def hardtanh_forward(self: Array, min_val: Number, max_val: Number) -> Array:
-    """``x`` brought into ``[min_val, max_val]``; NaN stays NaN, and where the bounds cross it is ``max_val``.
-
-    Raises RuntimeError for bounds that integers cannot hold, and for negative ones of unsigned integers.
+    Raises RuntimeError for one that integers cannot hold, and for a negative one of unsigned integers.
     """
-    if self.dtype.kind in "iu":  # integers have the bounds' integer parts
-        min_val, max_val = as_number(min_val, INT64), as_number(max_val, INT64)
-        if self.dtype.kind == "u" and (min_val < 0 or max_val < 0):  # type: ignore[operator]
-            raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
-        min_val, max_val = as_number(min_val, self.dtype), as_number(max_val, self.dtype)
-    return np.minimum(np.maximum(self, min_val), max_val)
-
-
-def hardtanh_backward(grad_output: Array, self: Array, min_val: Number, max_val: Number) -> Array:
-    outside = np.less_equal(self, min_val) | np.greater_equal(self, max_val)
-    return select(outside, 0, grad_output)
-
-
-def softshrink(self: Array, lambd: float) -> Array:
-    """``self`` brought nearer to 0 by ``lambd``; NaN stays NaN. RuntimeError for a negative ``lambd``."""
-    if not lambd >= 0:
-        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}")
-    kernel = kernel_of_floats("softshrink", self.dtype)
-    if kernel is not None:
-        return kernel(self, self.dtype.type(lambd), out=...)
-    moved = np.where(self > 0, self - lambd, self + lambd).astype(self.dtype, copy=False)
-    return np.where(np.abs(self) <= lambd, np.zeros((), self.dtype), moved)
+    if self.dtype.kind not in "iu":
+        return bound
+    bound = as_number(bound, INT64)
+    if self.dtype.kind == "u" and bound < 0:  # type: ignore[operator]
+        raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
+    return as_number(bound, self.dtype)
 
 
 def threshold_values(self: Array, threshold: Number, value: Number) -> Array:
@@ -170,115 +143,11 @@ def threshold_values(self: Array, threshold: Number, value: Number) -> Array:
     return select(self <= within(threshold, self), np.asarray(within(value, self)).astype(dtype), self)
 
 
-def threshold_gradient(grad_output: Array, self: Array, threshold: Number) -> Array:
-    """The gradient where ``x`` is above the threshold (or NaN), else 0."""
-    return select(self <= within(threshold, self), 0, grad_output)
-
-
-# ---------------------------------------------------------------------- of the exponential
-
-
-def softplus_forward(self: Array, beta: Number, threshold: Number) -> Array:
-    """``log(1 + exp(beta x)) / beta``, and ``x`` itself where ``beta x > threshold``."""
-    scaled = self * beta
-    out = np.log1p(np.exp(scaled))
-    out /= beta
-    return select(scaled > threshold, self, out)
-
-
-def softplus_backward(grad_output: Array, self: Array, beta: Number, threshold: Number) -> Array:
-    scaled = self * beta
-    slope = stable_sigmoid(scaled)
-    slope *= grad_output
-    return select(scaled > threshold, grad_output, slope)
-
-
-def softplus_double_backward(grad_output: Array, self: Array, beta: Number, threshold: Number) -> Array:
-    """``grad_output`` times ``beta e / (1 + e)^2`` with ``e = exp(-|beta x|)``, or 0 above the threshold."""
-    scaled = self if beta == 1 else self * beta
-    out = as_array(np.abs(scaled))
-    np.negative(out, out=out)
-    np.exp(out, out=out)
-    below = out + 1
-    below *= below
-    out /= below
-    out *= grad_output
-    if beta != 1:
-        out *= beta
-    if out.size and not scaled.item(scaled.argmax()) <= threshold:  # or NaN
-        out[scaled > threshold] = 0
-    return out
-
-
-def elu_forward(self: Array, alpha: Number, scale: Number, input_scale: Number) -> Array:
-    """``scale * x`` where x is not negative, else ``scale * alpha * (exp(input_scale x) - 1)``."""
-    negative = np.expm1(self * input_scale)
-    negative *= alpha * scale
-    return select(self < 0, negative, self * scale if scale != 1 else self)
-
-
-def elu_backward(grad_output: Array, self: Array, alpha: Number, scale: Number, input_scale: Number) -> Array:
-    slope = np.exp(self * input_scale)
-    slope *= input_scale * alpha * scale
-    slope *= grad_output
-    return select(self <= 0, slope, grad_output * scale if scale != 1 else grad_output)
-
-
-def log_sigmoid_forward(self: Array) -> Array:
-    """``log(1 / (1 + exp(-x)))``."""
-    out = np.minimum(self, 0)
-    out -= np.log1p(np.exp(-np.abs(self)))
-    return out
-
-
-def log_sigmoid_backward(grad_output: Array, self: Array) -> Array:
-    """``grad / (1 + exp(x))``."""
-    slope = stable_sigmoid(-self)
-    slope *= grad_output
-    return slope
-
-
-def silu_forward(self: Array) -> Array:
-    """``x / (1 + exp(-x))``."""
-    out = np.exp(-self)
-    out += 1
-    return self / out
-
-
-def silu_backward(grad_output: Array, self: Array) -> Array:
-    sigmoid = stable_sigmoid(self)
-    slope = 1 - sigmoid
-    slope *= self
-    slope += 1
-    slope *= sigmoid
-    if self.dtype.kind == "c":
-        slope = slope.conj()
-    slope *= grad_output
-    return slope
-
-
-def _softplus(x: Array) -> Array:
-    """``log(1 + exp(x))`` in a new array, without overflow."""
-    out = np.log1p(np.exp(-np.abs(x)))
-    out += np.maximum(x, 0)
-    return out
-
-
-def mish_forward(self: Array) -> Array:
-    """``x * tanh(log(1 + exp(x)))``."""
-    out = np.tanh(_softplus(self))
-    out *= self
-    return out
-
-
-def mish_backward(grad_output: Array, self: Array) -> Array:
-    tanh = np.tanh(_softplus(self))
-    slope = 1 - tanh * tanh
-    slope *= stable_sigmoid(self)
-    slope *= self
-    slope += tanh
-    slope *= grad_output
-    return slope
+def softshrink_lambda(lambd: Number) -> Number:
+    """``lambd`` itself. RuntimeError for one below 0 or NaN."""
+    if not lambd >= 0:  # type: ignore[operator]
+        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}")
+    return lambd
 
 
 # ------------------------------------------------------------------------------------- glu
