@@ -28,8 +28,8 @@ from ..read.fields import check_word, report_scalar, words
 from ..read.keys import Key
 from .native_kernels import LoweringCheck
 
-#: Functions of numbers: runtime/composite/updates.py has them.
-FUNCTIONS = (LIKE, "known", "maximum", "rounded")
+#: Functions of numbers, with how many they take: runtime/composite/updates.py has them.
+FUNCTIONS = {LIKE: 2, "known": 1, "maximum": 2, "rounded": 1}
 #: What generated code calls itself.
 _TAKEN = frozenset({"F", "S", "np", "kept", "options", "flags", "numbers", "None", "True", "False"})
 
@@ -50,7 +50,7 @@ REQUIRED = ("name", "update")
 
 def load_optimizers(
     rows: Iterable[tuple[Mapping[str, Located], Place]],
-    functions: Collection[str],
+    functions: Mapping[str, int],
     check: LoweringCheck,
     report: Report,
 ) -> tuple[OptimizerUpdate, ...]:
@@ -65,22 +65,24 @@ def load_optimizers(
     return tuple(found)
 
 
-def functions_of(primitives: Mapping[str, Primitive], routines: Collection[str]) -> frozenset[str]:
-    """The functions that there are over arrays, over Tensors and over scalars."""
-    return frozenset(p.name for p in primitives.values() if p.operator is not None and p.name in routines)
+def functions_of(primitives: Mapping[str, Primitive], routines: Collection[str]) -> dict[str, int]:
+    """The functions over arrays, over Tensors and over scalars, with how many operands each takes."""
+    found = [p for p in primitives.values() if p.operator is not None and p.name in routines]
+    return {p.name: p.arguments for p in found} | {CONSTANT: 1}
 
 
 class _Reader:
     """Reads one entry."""
 
     def __init__(
-        self, fields: Mapping[str, Located], place: Place, functions: Collection[str], report: Report
+        self, fields: Mapping[str, Located], place: Place, functions: Mapping[str, int], report: Report
     ) -> None:
         self.fields, self.place, self.functions, self.report = fields, place, functions, report
         self.good = check_word(fields["name"], "a class", report)
         given = words(fields["options"], report) if "options" in fields else []
         self.options = tuple([word for word, _ in given])
         self.choices: dict[str, Expr] = {}
+        self.counters: frozenset[str] = frozenset()
 
     def wrong(
         self, located: Located, at: int, length: int, message: str, expected: str, help: str = ""
@@ -92,13 +94,15 @@ class _Reader:
     def update(self) -> OptimizerUpdate | None:
         """The update, if all of it is right."""
         counters = dict(self.assigned("counters", {*self.options}, self.number))
+        self.counters = frozenset(counters)
         known = {*self.options, *counters, FIRST}
         numbers = self.assigned("numbers", known, self.number, again=known - {FIRST})
         known |= {name for name, _ in numbers}
         self.read_choices(known)
         conditional: dict[str, str] = {}
         states = {name: self.begin(name, expr, conditional) for name, expr in self.begins()}
-        update = self.assigned("update", {PARAM, GRAD, *states, *known}, self.element, again={PARAM, *states})
+        known = {PARAM, GRAD, *states, *known} - {FIRST}
+        update = self.assigned("update", known, self.element, again={PARAM, *states})
         missing = [name for name in (PARAM, *states) if name not in dict(update)]
         if missing and self.good:
             expected = "the parameter and each state are assigned"
@@ -141,7 +145,7 @@ class _Reader:
             if target.id in {*known} - {*again}:
                 message, expected = f'"{target.id}" is known already', "another name"
                 self.wrong(located, at, len(target.id), message, expected)
-            elif target.id in (*self.functions, *FUNCTIONS, CONSTANT, *_TAKEN) or target.id.startswith("_"):
+            elif target.id in (*self.functions, *FUNCTIONS, *_TAKEN) or target.id.startswith("_"):
                 message = f'"{target.id}" is a function, or generated code uses the name itself'
                 self.wrong(located, at, len(target.id), message, "another name")
             check(located, value, names)
@@ -185,6 +189,13 @@ class _Reader:
             message, help = f'unknown {what} "{name.id}"', suggestion(name.id, known)
             self.wrong(located, name.span[0], len(name.id), message, one_of(sorted(known)), help)
 
+    def called(self, located: Located, name: Name, known: Mapping[str, int], given: tuple[Expr, ...]) -> None:
+        self.known_name(located, name, known, "function")
+        count = known.get(name.id, len(given))
+        if len(given) != count:
+            message = f"{name.id} takes {count} operand{'s' if count > 1 else ''}, not {len(given)}"
+            self.wrong(located, name.span[0], len(name.id), message, f"{name.id} of {count}")
+
     def number(self, located: Located, expr: Expr, known: Collection[str]) -> None:
         """Report what cannot be computed once for each step."""
         match expr:
@@ -194,9 +205,11 @@ class _Reader:
                 for part in expr.parts:
                     self.number(located, part, known)
             case Call(Name() as function, arguments, ()):
-                self.known_name(located, function, FUNCTIONS, "function of numbers")
+                self.called(located, function, FUNCTIONS, arguments)
                 for part in arguments:
                     self.number(located, part, known)
+                if function.id == LIKE and isinstance(arguments[-1], Name):
+                    self.known_name(located, arguments[-1], self.counters, "counter")
             case _:
                 self.foreign(located, expr, "arithmetic, comparisons and choices")
 
@@ -215,7 +228,7 @@ class _Reader:
                 for part in expr.parts:
                     self.element(located, part, known)
             case Call(Name() as function, arguments, ()):
-                self.known_name(located, function, (*self.functions, CONSTANT), "function")
+                self.called(located, function, self.functions, arguments)
                 for part in arguments:
                     self.element(located, part, known)
             case _:
