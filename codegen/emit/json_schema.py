@@ -55,9 +55,11 @@ def schemas(declared: Declarations) -> list[OutputFile]:
     # Every other key names arguments or results, and its value is a formula.
     derivative["items"]["additionalProperties"] = _TYPES["scalar"]
     module = _entries(_properties(MODULE_KEYS.values(), declared), ["name", "function"])
-    optimizer = _entries(_properties(OPTIMIZER_KEYS.values(), declared), [*REQUIRED])
-    more = ("derivatives", derivative), (MODULES, module), ("optimizers", optimizer)
-    return [*found, *[_file(name, schema) for name, schema in more]]
+    found += [_file("derivatives", derivative), _file(MODULES, module)]
+    if not declared.library:  # which has none
+        optimizer = _entries(_properties(OPTIMIZER_KEYS.values(), declared), [*REQUIRED])
+        found.append(_file("optimizers", optimizer))
+    return found
 
 
 def _file(name: str, schema: Mapping[str, Any]) -> OutputFile:
