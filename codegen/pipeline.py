@@ -98,6 +98,7 @@ def _base(declarations: Path, runtime: Path, display: str, report: Report, lower
         primitives=tables.primitives.pointwise,
         routines=tables.primitives.routines,
         native_kernels=tables.native_kernels,
+        optimizers=tables.optimizers,
         modules=modules,
     )
     return Base(tables, found, declared)

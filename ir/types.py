@@ -271,11 +271,11 @@ def of_operation(symbol: str, operands: Sequence[ValueType]) -> ValueType:
 
 #: The operators of arrays of a dtype, and of numbers which that holds, that give an array of the dtype where
 #: kernels use them: quotients of integers are computed in a floating-point Type.
-_CLOSED = ("+", "-", "*", "/", "-x")
+CLOSED = ("+", "-", "*", "/", "-x")
 
 
 def _dtype_of(symbol: str, operands: Sequence[ValueType]) -> Dtype:
-    return closed_dtype(operands) if symbol in _CLOSED else Dtype.ANY
+    return closed_dtype(operands) if symbol in CLOSED else Dtype.ANY
 
 
 def closed_dtype(operands: Iterable[ValueType]) -> Dtype:

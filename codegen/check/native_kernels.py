@@ -37,30 +37,52 @@ _COMMA = re.compile(r", (?![^\[]*\])")
 _HEAD = re.compile(r"(\w+)\(([^()]+)\) -> (?:\(([^()]+)\)|([^(),\[]+(?:\[[^\]]+\])?(?::\w+)?))")
 
 
+class LoweringCheck:
+    """Whether there is machine code for kernels, which takes longer to see than all else in these tables.
+
+    ``lowered`` are the checksums of those that are known to be lowered; it becomes those that are asked for.
+    """
+
+    def __init__(self, routines: Routines, lowered: set[str], report: Report) -> None:
+        self.routines, self.lowered, self.report = routines, lowered, report
+        self.known = frozenset(lowered)
+        self.of_routines = hashlib.sha256(pickle.dumps(routines)).hexdigest()
+        lowered.clear()
+
+    def passes(self, kernel: NativeKernel, text: str, place: Place) -> bool:
+        """Whether a kernel of this text is lowered; another is reported at the place."""
+        text = f"{self.of_routines}\n{text}"
+        checksum = hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
+        if checksum not in self.known and not self._is_lowered(kernel, place):
+            return False
+        self.lowered.add(checksum)
+        return True
+
+    def _is_lowered(self, kernel: NativeKernel, place: Place) -> bool:
+        try:
+            for scalar in SCALARS:
+                lower(kernel, self.routines, scalar)
+        except Unlowerable as error:
+            self.report.error(place, f"the kernel {kernel.name} cannot be lowered: {error}")
+            return False
+        return True
+
+
 def load_native_kernels(
     rows: Iterable[tuple[Mapping[str, Located], Place]],
     routines: Routines,
+    check: LoweringCheck,
     report: Report,
-    lowered: set[str],
 ) -> dict[str, NativeKernel]:
-    """The kernels by name; mistakes are reported.
-
-    ``lowered`` are the checksums of those that are known to be lowered; it becomes those of these kernels.
-    """
+    """The kernels by name; mistakes are reported."""
     found: dict[str, NativeKernel] = {}
-    known = frozenset(lowered)
-    lowered.clear()
-    of_routines = hashlib.sha256(pickle.dumps(routines)).hexdigest()
     for fields, _ in rows:
         head, body = fields["kernel"], fields["body"]
         kernel = _kernel(head, body, routines, report)
         if kernel is None:
             continue
-        text = f"{of_routines}\n{head.value}\n{body.value}"
-        checksum = hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
-        if checksum not in known and not _is_lowered(kernel, routines, body, report):
+        if not check.passes(kernel, f"{head.value}\n{body.value}", body.place):
             continue
-        lowered.add(checksum)
         if kernel.name in found:
             report.error(head.place, f'the kernel "{kernel.name}" is declared twice')
         found[kernel.name] = kernel
@@ -96,17 +118,6 @@ def _kernel(head: Located, body: Located, routines: Routines, report: Report) ->
         )
         return None
     return kernel
-
-
-def _is_lowered(kernel: NativeKernel, routines: Routines, body: Located, report: Report) -> bool:
-    """Whether there is machine code for the kernel, which takes longer than all else here."""
-    try:
-        for scalar in SCALARS:
-            lower(kernel, routines, scalar)
-    except Unlowerable as error:
-        report.error(body.place, f"the kernel {kernel.name} cannot be lowered: {error}")
-        return False
-    return True
 
 
 def _body(

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ...ir.expressions import Call, Name, walk
 from ...ir.kernels import NativeKernel
-from ...ir.routines import Routines
+from ...ir.routines import FUNCTIONS, Routines
 from ..model.diagnostics import Report
 from ..model.names import OPERANDS
 from ..model.operators import Backend, Formula, Primitive, Rule, ScalarType
-from ..model.source import Located
+from ..model.optimizers import OptimizerUpdate
+from ..model.source import Located, Place
 from ..parse.formula import parse_formula, place_of
 from ..read.fields import check_keys, check_word, known_word, known_words, require_keys, words
 from ..read.functions import FunctionIndex
@@ -20,12 +21,20 @@ from ..read.keys import Key
 from ..read.libraries import Library
 from ..read.tables import open_table, table_rows
 from .backends import library_backends, load_backends
-from .native_kernels import NATIVE_KERNEL_KEYS, load_native_kernels
+from .native_kernels import NATIVE_KERNEL_KEYS, LoweringCheck, load_native_kernels
 from .onnx_language import onnx_form
+from .optimizers import OPTIMIZER_KEYS, REQUIRED, functions_of, load_optimizers
 from .routines import load_routines
 from .scalar_types import load_scalar_types
 
-TABLES = ("scalar_types.yaml", "backends.yaml", "tags.yaml", "primitives.yaml", "native_kernels.yaml")
+TABLES = (
+    "scalar_types.yaml",
+    "backends.yaml",
+    "tags.yaml",
+    "primitives.yaml",
+    "native_kernels.yaml",
+    "optimizers.yaml",
+)
 
 _TAG_KEYS = {
     key.name: key
@@ -85,6 +94,7 @@ class Tables:
     primitives: Primitives
     excluded: Mapping[str, frozenset[str]] = field(default_factory=dict)  # by tag, those not beside it
     native_kernels: Mapping[str, NativeKernel] = field(default_factory=dict)
+    optimizers: tuple[OptimizerUpdate, ...] = ()
 
 
 def load_tables(
@@ -109,10 +119,20 @@ def load_tables(
             listed.append((fields["tag"].value, fields["excludes"]))
     excluded = {tag: frozenset(known_words(located, tags, "tag", report)) for tag, located in listed}
     primitives = _primitives(directory, scalar_types, symbolics, report)
-    native_kernels = _native_kernels(
-        directory, primitives.routines, report, set() if lowered is None else lowered
+    check = LoweringCheck(primitives.routines, set() if lowered is None else lowered, report)
+    native_kernels = load_native_kernels(
+        _rows(directory, "native_kernels.yaml", NATIVE_KERNEL_KEYS, ("kernel", "body"), report),
+        primitives.routines,
+        check,
+        report,
     )
-    return Tables(scalar_types, backends, tags, primitives, excluded, native_kernels)
+    optimizers = load_optimizers(
+        _rows(directory, "optimizers.yaml", OPTIMIZER_KEYS, REQUIRED, report),
+        functions_of(primitives.pointwise, {*FUNCTIONS, *primitives.routines}),
+        check,
+        report,
+    )
+    return Tables(scalar_types, backends, tags, primitives, excluded, native_kernels, optimizers)
 
 
 def with_backends(tables: Tables, library: Library, functions: FunctionIndex, report: Report) -> Tables:
@@ -121,15 +141,11 @@ def with_backends(tables: Tables, library: Library, functions: FunctionIndex, re
     return replace(tables, backends=backends)
 
 
-def _native_kernels(
-    directory: Path, routines: Routines, report: Report, lowered: set[str]
-) -> dict[str, NativeKernel]:
-    """Those of native_kernels.yaml, where there is one."""
-    name, keys = "native_kernels.yaml", NATIVE_KERNEL_KEYS
-    rows = (
-        table_rows(directory, name, keys, ("kernel", "body"), report) if (directory / name).exists() else []
-    )
-    return load_native_kernels(rows, routines, report, lowered)
+def _rows(
+    directory: Path, name: str, keys: Mapping[str, Key], required: Sequence[str], report: Report
+) -> list[tuple[dict[str, Located], Place]]:
+    """Those of a table that need not be there."""
+    return table_rows(directory, name, keys, required, report) if (directory / name).exists() else []
 
 
 def _primitives(

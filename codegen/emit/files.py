@@ -38,6 +38,7 @@ from ..specialise.rows import (
     variable,
 )
 from ..specialise.rules import imports as rule_imports, rows as rule_rows
+from ..specialise.updates import update_rows
 from .docs import reference
 from .docstrings import DocstringWriter
 from .json_schema import schemas
@@ -106,6 +107,7 @@ class Renderer:
             *self._stubs(),
             *self._rules(),
             *module_files(self.templates, self.declared.modules),
+            *self._optimizers(),
             *schemas(self.declared),
             self.templates.page(
                 "operators.md",
@@ -483,6 +485,12 @@ class Renderer:
                 rows=rule_rows(variants, "flops"),
             ),
         ]
+
+    def _optimizers(self) -> list[OutputFile]:
+        updates = self.declared.optimizers
+        rows = update_rows(updates, self.declared.primitives)
+        own = not self.scope.library and updates
+        return [self.templates.page("optimizers.py", "optimizers.py.jinja", updates=rows)] if own else []
 
     def _stubs(self) -> list[OutputFile]:
         writer = StubWriter(self.groups, self.structures)

@@ -19,6 +19,7 @@ from ..check.operators import (
     SPECIAL_METHODS,
     VARIANTS,
 )
+from ..check.optimizers import OPTIMIZER_KEYS, REQUIRED
 from ..model.names import CATEGORIES, COMPOSITES
 from ..model.operators import Declarations
 from ..model.source import OutputFile
@@ -54,7 +55,11 @@ def schemas(declared: Declarations) -> list[OutputFile]:
     # Every other key names arguments or results, and its value is a formula.
     derivative["items"]["additionalProperties"] = _TYPES["scalar"]
     module = _entries(_properties(MODULE_KEYS.values(), declared), ["name", "function"])
-    return [*found, _file("derivatives", derivative), _file(MODULES, module)]
+    found += [_file("derivatives", derivative), _file(MODULES, module)]
+    if not declared.library:  # which has none
+        optimizer = _entries(_properties(OPTIMIZER_KEYS.values(), declared), [*REQUIRED])
+        found.append(_file("optimizers", optimizer))
+    return found
 
 
 def _file(name: str, schema: Mapping[str, Any]) -> OutputFile:

@@ -14,6 +14,7 @@ from ..model.methods import AbsentMethod, Method, TypeClass, type_class
 from ..model.names import CATEGORIES
 from ..model.nodes import NodeClass
 from ..model.operators import Backend, Declarations
+from ..model.optimizers import kernels_of
 from ..model.source import OutputFile
 from ..read.functions import FunctionIndex
 from ..read.homes import Homes
@@ -76,6 +77,7 @@ class BackendFiles:
         forms = NativeForms(self.declared.routines, self.declared.primitives)
         if not self.declared.library:
             forms.kernels.update(self.declared.native_kernels)
+            forms.kernels.update(kernels_of(self.declared.optimizers))
         return forms
 
     def _prune(self) -> None:

@@ -12,6 +12,7 @@ from ...ir.kernels import NativeKernel
 from ...ir.routines import Routine, Routines
 from .modules import ModuleClass
 from .names import APART, IMPLICIT, LIMITED, STRIDED
+from .optimizers import OptimizerUpdate
 from .schema import (
     OperatorName,
     Schema,
@@ -354,6 +355,7 @@ class Declarations:
     #: By function, be it a primitive or not, and by dtype.
     routines: Routines = field(default_factory=dict)
     native_kernels: Mapping[str, NativeKernel] = field(default_factory=dict)
+    optimizers: tuple[OptimizerUpdate, ...] = ()
     modules: tuple[ModuleClass, ...] = ()  # of tengen.nn
     library: str = ""  # whose declarations they are, on top of tengen's; empty for tengen's own
     folder: str = ""  # of the library's declarations, as places have it

@@ -97,8 +97,6 @@ COLUMNS_CHANNELS: Final = 8
 GEMV_ALONE: Final = 8192
 #: m * n * k of the product of an m x k and a k x n matrix.
 GEMM_ALONE: Final = 1 << 18
-#: The elements of a vector that is added to another.
-AXPY_ALONE: Final = 8192
 
 #: Bytes that come from memory together. Copies of transposed arrays go in strips as wide where the elements
 #: of a column are multiples of a period apart, for which caches have few places, or on more pages than
@@ -153,8 +151,6 @@ CHANNEL_FEW: Final = 1 << 6
 GROUPS_SMALL: Final = 1 << 11
 #: The weights of so many blocks of rows are spread out.
 WEIGHTS_REPEATED: Final = 4
-#: BLAS's one pass of an optimiser is worth SciPy's import, which takes as long as some hundred steps.
-AXPY_LARGE: Final = 16384
 #: Larger gradients are reduced at once: memory is what they cost, not calls.
 DEFERRED_SMALL: Final = 1 << 14
 #: Gradients of up to so many elements are put together for their norm, for a call costs more than that.

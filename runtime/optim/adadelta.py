@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from tengen.generated import optimizers
 
-import numpy as np
-
-from ..kernels.native_kernels import kernels
 from ..tensors.tensor import Tensor
-from .blocks import Array, Update, constants, native_update
 from .checks import check_not_negative, check_rate
-from .elementwise import Elementwise, State, add_scaled, as_real, decayed, rate_of
-from .moments import move_square_mean, update_square_mean
-from .optimizer import Group, Params
+from .elementwise import Elementwise
+from .optimizer import Params
 
 __all__ = ["Adadelta"]
 
@@ -34,6 +28,8 @@ class Adadelta(Elementwise):
 
     The states are ``step``, ``square_avg`` and ``acc_delta``. ValueError for numbers out of range.
     """
+
+    _declared = optimizers.Adadelta
 
     def __init__(
         self,
@@ -64,38 +60,3 @@ class Adadelta(Elementwise):
             "differentiable": differentiable,
         }
         super().__init__(params, defaults)
-
-    def _names(self, group: Group) -> tuple[str, ...]:
-        return ("square_avg", "acc_delta")
-
-    def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> Update:
-        rho = options["rho"]
-        numbers = rho, 1 - rho, options["eps"], options["lr"]
-        if kernels.adadelta is not None:
-            return native_update(kernels.adadelta, dtype, *numbers)
-        keep, new, eps, rate = constants(dtype, *numbers)
-        add, subtract, multiply, divide, sqrt = np.add, np.subtract, np.multiply, np.divide, np.sqrt
-
-        def kernel(p: Array, g: Array, v: Array, u: Array, t: Array, d: Array) -> None:
-            update_square_mean(g, v, t, keep, new)
-            add(v, eps, t)
-            sqrt(t, t)
-            add(u, eps, d)
-            sqrt(d, d)
-            divide(d, t, d)
-            multiply(d, g, d)
-            update_square_mean(d, u, t, keep, new)
-            multiply(d, rate, d)
-            subtract(p, d, p)
-
-        return kernel, 2
-
-    def _update(self, group: Group, param: Tensor, grad: Tensor, state: State, first: bool) -> None:
-        rho, eps = group["rho"], group["eps"]
-        state["step"] += 1
-        grad = decayed(group, param, grad)
-        param, grad, square, moved = as_real(param, grad, state["square_avg"], state["acc_delta"])
-        move_square_mean(square, grad, rho)
-        delta = moved.add(eps).sqrt() / square.add(eps).sqrt() * grad
-        move_square_mean(moved, delta, rho)
-        add_scaled(param, delta, -rate_of(group))

@@ -6,11 +6,12 @@ from typing import Any
 
 from tengen.generated.functions import zeros_like
 
+from ..composite.updates import count_dtype
 from ..core.scalar_type import finfo
 from ..tensors.creation import tensor as make_tensor
 from ..tensors.tensor import Tensor
 from .elementwise import State, count_step
-from .optimizer import Group, Params, count_dtype, number
+from .optimizer import Group, Params, number
 from .parameterwise import Parameterwise
 
 __all__ = ["Adafactor"]

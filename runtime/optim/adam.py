@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import numpy as np
+from tengen.generated import optimizers
 
-from tengen.generated.functions import maximum
-
-from ..kernels.native_kernels import kernels
 from ..tensors.tensor import Tensor
-from .blocks import Array, Update, constants, native_update
 from .checks import check_moments, check_not_negative
-from .elementwise import Elementwise, State, as_real, check_modes
-from .moments import moments_numbers, moments_of, moments_start, step_over_root
-from .optimizer import Group, Params, number, scalar
+from .elementwise import Elementwise, State, check_modes
+from .optimizer import Group, Params, scalar
 
 __all__ = ["Adam"]
 
@@ -42,6 +36,8 @@ class Adam(Elementwise):
     The states are ``step``, ``exp_avg``, ``exp_avg_sq`` and ``max_exp_avg_sq``. ValueError for numbers out of
     range, RuntimeError for ``fused`` with ``foreach`` or ``differentiable``.
     """
+
+    _declared = optimizers.Adam
 
     def __init__(
         self,
@@ -91,53 +87,10 @@ class Adam(Elementwise):
         "fused": None,
     }
 
-    def _names(self, group: Group) -> tuple[str, ...]:
-        return ("exp_avg", "exp_avg_sq", "max_exp_avg_sq") if group["amsgrad"] else ("exp_avg", "exp_avg_sq")
-
-    def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> Update:
-        rate, beta1, beta2 = options["lr"], *map(number, options["betas"])
-        step = counts[0]
-        size, root = rate / (1 - beta1**step), (1 - beta2**step) ** 0.5
-        # both sides of the fraction are multiplied by the root of v's correction: a pass less
-        fraction = options["eps"] * root, size * root
-        if (native := kernels.adam_amsgrad if options["amsgrad"] else kernels.adam) is not None:
-            return native_update(native, dtype, *moments_numbers(options), *fraction)
-        start = moments_start(options, dtype)
-        eps, scale = constants(dtype, *fraction)
-
-        def kernel(p: Array, g: Array, m: Array, v: Array, *others: Array) -> None:
-            t = others[-1]
-            start(p, g, m, v, t)
-            if len(others) > 1:
-                v = np.maximum(others[0], v, out=others[0])
-            step_over_root(p, m, v, t, eps, scale)
-
-        return kernel, 1
-
     def _update(self, group: Group, param: Tensor, grad: Tensor, state: State, first: bool) -> None:
-        rate, (beta1, beta2) = scalar(group["lr"]), group["betas"]
-        differentiable = group["differentiable"]
-        by_tensors = differentiable or group["capturable"]
-        count = state["step"]
-        if differentiable and count.requires_grad:
+        if group["differentiable"] and state["step"].requires_grad:
             raise RuntimeError("`requires_grad` is not supported for `step` in differentiable mode")
-        if not by_tensors:
-            rate, beta1, beta2 = number(rate), number(beta1), number(beta2)
-        count += 1
-        param, grad, mean, square = moments_of(group, param, grad, state, rate, beta1, beta2)
-        step = count.clone() if by_tensors else count.item()
-        correction1, correction2 = 1 - beta1**step, 1 - beta2**step
-        if group["amsgrad"]:
-            (largest,) = as_real(state["max_exp_avg_sq"])
-            largest.copy_(maximum(largest.clone() if differentiable else largest, square))
-            square = largest
-        size = rate / correction1
-        if by_tensors:
-            denominator = square.sqrt() / (correction2.sqrt() * -size) + group["eps"] / -size
-            param.addcdiv_(mean.clone(), denominator)
-        else:
-            denominator = (square.sqrt() / correction2**0.5).add_(group["eps"])
-            param.addcdiv_(mean, denominator, value=-size)
+        super()._update(group, param, grad, state, first)
 
 
 def _check_one(name: str, value: Any, many: bool) -> None:

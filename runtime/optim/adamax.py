@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from tengen.generated import optimizers
 
-import numpy as np
-
-from tengen.generated.functions import maximum
-
-from ..kernels.native_kernels import kernels
 from ..tensors.tensor import Tensor
-from .blocks import Array, Update, constants, native_update
 from .checks import check_moments, check_rate
-from .elementwise import Elementwise, State, add_quotient, as_real, counted, decayed, rate_of
-from .optimizer import Group, Params
+from .elementwise import Elementwise
+from .optimizer import Params
 
 __all__ = ["Adamax"]
 
@@ -35,6 +28,8 @@ class Adamax(Elementwise):
 
     The states are ``step``, ``exp_avg`` and ``exp_inf``. ValueError for numbers out of range.
     """
+
+    _declared = optimizers.Adamax
 
     def __init__(
         self,
@@ -62,42 +57,3 @@ class Adamax(Elementwise):
             "capturable": capturable,
         }
         super().__init__(params, defaults)
-
-    def _names(self, group: Group) -> tuple[str, ...]:
-        return ("exp_avg", "exp_inf")
-
-    def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> Update:
-        beta1, beta2 = options["betas"]
-        rate = options["lr"] / (1 - beta1 ** counts[0])
-        numbers = beta1, 1 - beta1, beta2, options["eps"], rate
-        if kernels.adamax is not None:
-            return native_update(kernels.adamax, dtype, *numbers)
-        keep1, new1, keep2, eps, size = constants(dtype, *numbers)
-        add, subtract, multiply, divide = np.add, np.subtract, np.multiply, np.divide
-        absolute, larger = np.absolute, np.maximum
-
-        def kernel(p: Array, g: Array, m: Array, u: Array, t: Array) -> None:
-            multiply(g, new1, t)
-            multiply(m, keep1, m)
-            add(m, t, m)
-            absolute(g, t)
-            add(t, eps, t)
-            multiply(u, keep2, u)
-            larger(u, t, out=u)
-            divide(m, u, t)
-            multiply(t, size, t)
-            subtract(p, t, p)
-
-        return kernel, 1
-
-    def _update(self, group: Group, param: Tensor, grad: Tensor, state: State, first: bool) -> None:
-        beta1, beta2 = group["betas"]
-        state["step"] += 1
-        grad = decayed(group, param, grad)
-        param, grad, mean, largest = as_real(param, grad, state["exp_avg"], state["exp_inf"])
-        mean.lerp_(grad, 1 - beta1)
-        largest.copy_(maximum(largest.mul(beta2), grad.abs().add(group["eps"])))
-        rate = rate_of(group) / (1 - beta1 ** counted(group, state["step"]))
-        if group["differentiable"]:
-            mean, largest = mean.clone(), largest.clone()
-        add_quotient(param, mean, largest, -rate)

@@ -10,7 +10,6 @@ import numpy as np
 
 from ..core.costs import UPDATE_BLOCK, UPDATE_GRAIN
 from ..kernels.parallel import in_threads
-from ..kernels.shares import share_elements
 
 Array = np.ndarray[Any, Any]
 #: Changes the arrays of one block: the first in place, by the second; the last ones are scratch.
@@ -63,21 +62,3 @@ def run(kernel: Kernel, arrays: Sequence[Array], count: int | None) -> None:
 
     # What each thread has is whole blocks, so that no element's place in a loop depends on their number.
     in_threads(task, size, 1, UPDATE_GRAIN, UPDATE_BLOCK)
-
-
-def native_update(kernel: np.ufunc, dtype: Any, *numbers: Any) -> Update:
-    """The update by a native kernel, which takes parameters, gradients, states and numbers.
-
-    It writes to all that it takes but the gradients.
-    """
-    given = constants(dtype, *numbers)
-
-    def update(p: Array, g: Array, *states: Array) -> None:
-        share_elements(kernel, (p, g, *states, *given), (p, *states))
-
-    return update, None
-
-
-def constants(dtype: Any, *values: Any) -> list[Array]:
-    """The numbers as 0-d arrays: a ufunc takes these faster than Python's."""
-    return [np.array(value, dtype) for value in values]

@@ -1,7 +1,8 @@
 """Optimisers whose change of an element depends on that element, its gradient and its state only.
 
-Each has its update twice: as a kernel over NumPy's arrays, which is what usually runs, and with operators,
-for the rest: steps that are differentiated or that interceptors see, other dtypes, layouts and backends.
+Of the update, which declarations/optimizers.yaml says, there are two forms: over NumPy's arrays, which is
+what usually runs, and with operators, for the rest: steps that are differentiated or that interceptors see,
+other dtypes, layouts and backends.
 """
 
 from __future__ import annotations
@@ -12,16 +13,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tengen.generated.backends import BACKENDS
-from tengen.generated.functions import view_as_real, zeros, zeros_like
+from tengen.generated.functions import full_like, view_as_real, zeros
 
 from ..autograd.grad_mode import enable_grad, no_grad
+from ..composite.updates import Declared, count_dtype
 from ..core.interception import active
 from ..core.memory_format import strided
 from ..tensors.creation import tensor as make_tensor
 from ..tensors.tensor import Tensor
-from .blocks import Array, Kernel, Update, constants
-from .optimizer import Group, Optimizer, count_dtype, number, scalar
-from .plan import Maker, Plan
+from .optimizer import Group, Optimizer, number, scalar
+from .plan import Plan
+from .step_kernels import StepKernels
 
 State = dict[str, Any]
 
@@ -42,8 +44,8 @@ _NONE_IS_NEW = _Nowhere()
 class Elementwise(Optimizer):
     """What these optimisers share: the step, and which way it takes."""
 
-    #: The states of one element, the first of which counts the steps.
-    counters: ClassVar[tuple[str, ...]] = ("step",)
+    #: What follows from the declaration of the update.
+    _declared: ClassVar[Declared]
     #: The options that a group from an older pickle may lack.
     later_options: ClassVar[dict[str, Any]] = {
         "foreach": None,
@@ -52,46 +54,20 @@ class Elementwise(Optimizer):
         "capturable": False,
     }
 
-    # -- what an optimiser says of itself
-
-    def _names(self, group: Group) -> tuple[str, ...]:
-        """The states that are like the parameter, in the order in which the kernel takes them."""
-        raise NotImplementedError
-
-    def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> Update:
-        """The update ``kernel(param, grad, *states, *scratch)``, and how many scratch arrays it takes.
-
-        It may write to all but the gradient, to which ``maximize`` and coupled weight decay were applied.
-        """
-        raise NotImplementedError
-
-    def _update(self, group: Group, param: Tensor, grad: Tensor, state: State, first: bool) -> None:
-        """The same with operators, of one parameter; ``first`` says that its state is new."""
-        raise NotImplementedError
-
-    def _updating(self, grad: Tensor) -> Callable[..., None]:
-        """The update with operators, for the layout of a gradient."""
-        return self._update if grad.layout is strided else self._update_sparse
-
     def _update_sparse(self, group: Group, param: Tensor, grad: Tensor, state: State, first: bool) -> None:
-        """As ``_update``, of a gradient in coordinate format. RuntimeError where there is none."""
+        """Change a parameter by a gradient in coordinate format. RuntimeError where there is no way."""
         raise RuntimeError(f"{type(self).__name__} does not support sparse gradients")
-
-    def _is_new(self, state: State) -> bool:
-        """Whether the state of a parameter is still to be made."""
-        return not state
 
     def _begin(self, group: Group, param: Tensor, state: State) -> None:
         """Make the state of a parameter."""
-        state["step"] = new_count(group, param)
-        for name in self._names(group):
-            state[name] = zeros_like(param)
-
-    def _advance(self, options: Group, counters: Sequence[Array]) -> Sequence[Array]:
-        """Count a step; returns the counts that the step is computed with."""
-        for counter in counters:
-            counter += 1
-        return counters
+        declared = self._declared
+        initial = declared.initial(group)
+        for name in declared.counters:
+            state[name] = new_count(group, param, initial[name])
+        for name in declared.names(group):
+            value = number(initial[name])
+            # the imaginary part is a number of its own
+            state[name] = full_like(param, complex(value, value) if param.is_complex() else value)
 
     # -- the step
 
@@ -117,15 +93,14 @@ class Elementwise(Optimizer):
         for p in params:
             grad = p.grad
             assert grad is not None
-            state, first = self._state_of(group, p)
-            self._updating(grad)(group, p, grad, state, first)
+            self._update_of(grad)(group, p, grad, *self._state_of(group, p))
 
     def _state_of(self, group: Group, param: Tensor) -> tuple[State, bool]:
         """The state of a parameter, and whether it was made just now."""
-        if not self.counters and not self._names(group):
+        if not self._declared.counters and not self._declared.names(group):
             return {}, False
         state: State = self.state[param]
-        first = self._is_new(state)
+        first = all([value is None for value in state.values()])
         if first:
             self._begin(group, param, state)
         return state, first
@@ -141,46 +116,68 @@ class Elementwise(Optimizer):
             return
         plan, first = self._plan(place, group, params, grads)
         if plan.passes:
-            options = {k: v.item() if isinstance(v, Tensor) else v for k, v in group.items()}
-            plan.run(self._maker(options), lambda counters: self._advance(options, counters), grads)
+            found = plan.kernels
+            if found is None or not found.fits(group):
+                found = plan.kernels = StepKernels(self._declared, group)
+            found.step()
+            plan.run(found.make, grads)
         for i in plan.rest:
-            self._updating(grads[i])(group, params[i], grads[i], plan.states[i], first[i])
+            self._update_of(grads[i])(group, params[i], grads[i], plan.states[i], first[i])
 
     def _plan(
         self, place: int, group: Group, params: list[Tensor], grads: list[Tensor]
     ) -> tuple[Plan, Sequence[bool]]:
         """The passes over the parameters, and which of these have a new state."""
-        names = self._names(group)
+        names, counters = self._declared.names(group), self._declared.counters
         plans: dict[int, Plan] = self.__dict__.setdefault("_plans", {})
         plan = plans.get(place)
         if plan is not None:
             known = self.state
-            states = [known[p] for p in params] if names or self.counters else plan.states
+            states = [known[p] for p in params] if names or counters else plan.states
             if plan.fits(params, grads, states, names):
                 return plan, _NONE_IS_NEW
         check_group(group, params)
         plans.pop(place, None)
         found = [self._state_of(group, p) for p in params]
         states, first = [s for s, _ in found], [new for _, new in found]
-        plan = plans[place] = Plan(params, grads, states, names, self.counters, first)
+        plan = plans[place] = Plan(params, grads, states, names, counters, first)
         return plan, first
 
-    def _maker(self, options: Group) -> Maker:
-        """What makes kernels that take the gradient as it is: one for all passes with the same counts."""
-        maximize = options["maximize"]
-        decay = 0 if options.get("decoupled_weight_decay") else options.get("weight_decay", 0)
-        known: dict[Any, Update] = {}
+    def _update_of(self, grad: Tensor) -> Callable[..., None]:
+        """The update with operators, for the layout of a gradient."""
+        return self._update if grad.layout is strided else self._update_sparse
 
-        def make(counts: Sequence[float], dtype: Any) -> Update:
-            found = known.get((dtype, *counts))
-            if found is None:
-                found = self._kernel(options, counts, dtype)
-                if maximize or decay != 0:
-                    found = _adjusting(found[0], decay, maximize, dtype), (found[1] or 0) + 1
-                known[dtype, *counts] = found
-            return found
+    def _update(self, group: Group, param: Tensor, grad: Tensor, state: State, first: bool) -> None:
+        """The update with operators, of one parameter; ``first`` says that its state is new."""
+        flags, numbers = self._numbers(group, param, state, first)
+        declared = self._declared
+        names = declared.names(group)
+        states = [state[name] if name in names else None for name in declared.states]
+        changed = [t if t is None else as_real(t) for t in (param, *states)]
+        # what a backward pass needs stays as it is
+        given = [t.clone() if t is not None and group["differentiable"] else t for t in changed]
+        direction = as_real(decayed(group, param, grad))
+        found = declared.step(flags, numbers, given[0], direction, *given[1:])
+        for target, value in zip(changed, found, strict=True):
+            if target is not None:
+                target.copy_(value)
 
-        return make
+    def _numbers(
+        self, group: Group, param: Tensor, state: State, first: bool
+    ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """The choices and the numbers of a step with operators, which is counted."""
+        declared = self._declared
+        counters = [state[name] for name in declared.counters]
+        options = {name: _used(group, group[name], param) for name in declared.options}
+
+        def kept(i: int, value: Any) -> Any:
+            return value if isinstance(value, Tensor) else counters[i].dtype.array_dtype.type(value).item()
+
+        counts = [counted(group, c) for c in counters]
+        flags, numbers, after = declared.numbers(options, kept, first, *counts)
+        for counter, value in zip(counters, after, strict=True):
+            counter.copy_(value) if isinstance(value, Tensor) else counter.fill_(value)
+        return flags, numbers
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -190,27 +187,9 @@ class Elementwise(Optimizer):
                 group.setdefault(name, value)
             for p in group["params"]:
                 known = self.state.get(p, {})
-                for name in self.counters:
+                for name in self._declared.counters:
                     if known and not isinstance(known[name], Tensor):
                         known[name] = make_tensor(float(known[name]), dtype=count_dtype())
-
-
-def _adjusting(kernel: Kernel, decay: float, maximize: bool, dtype: Any) -> Kernel:
-    """A kernel that gives ``kernel`` the gradient with its sign turned, and the decayed parameter added."""
-    (factor,) = constants(dtype, decay)
-    multiply, negative = np.multiply, np.negative
-    combine = np.subtract if maximize else np.add
-
-    def adjusted(p: Array, g: Array, *others: Array) -> None:
-        *rest, changed = others
-        if decay == 0:
-            negative(g, changed)
-        else:
-            multiply(p, factor, changed)
-            combine(changed, g, changed)
-        kernel(p, changed, *rest)
-
-    return adjusted
 
 
 def new_count(group: Group, param: Tensor, value: Any = 0.0) -> Tensor:
@@ -222,12 +201,8 @@ def new_count(group: Group, param: Tensor, value: Any = 0.0) -> Tensor:
 
 def counted(group: Group, count: Tensor) -> Any:
     """A counter as the step computes with it: a tensor where values are not asked for, else a number."""
-    return count.clone() if group.get("capturable") else count.item()
-
-
-def factor_of(group: Group, factor: Tensor) -> Any:
-    """A state that is a factor of the step: a number, or a tensor where a gradient flows to it."""
-    return factor.clone() if group["differentiable"] and factor.requires_grad else counted(group, factor)
+    flows = group.get("differentiable") and count.requires_grad
+    return count.clone() if group.get("capturable") or flows else count.item()
 
 
 def count_step(group: Group, state: State) -> Any:
@@ -236,26 +211,19 @@ def count_step(group: Group, state: State) -> Any:
     return counted(group, state["step"])
 
 
-def rate_of(group: Group) -> Any:
-    """The learning rate as the step computes with it."""
-    rate = scalar(group["lr"])
-    return rate if group.get("capturable") else number(rate)
+def _used(group: Group, value: Any, param: Tensor) -> Any:
+    """A hyperparameter as a step with operators uses it.
 
-
-def add_scaled(param: Tensor, change: Tensor, scale: Any) -> None:
-    """``param += scale * change``, for a number or a tensor ``scale``."""
-    if isinstance(scale, Tensor):
-        param.add_(change.mul(scale))
-    else:
-        param.add_(change, alpha=scale)
-
-
-def add_quotient(param: Tensor, change: Tensor, divisor: Tensor, scale: Any) -> None:
-    """``param += scale * change / divisor``, for a number or a tensor ``scale``."""
-    if isinstance(scale, Tensor):
-        param.add_(change.div(divisor).mul(scale))
-    else:
-        param.addcdiv_(change, divisor, value=scale)
+    It stays a tensor where a gradient flows to it, and where its value is not asked for: that would wait for
+    a device, and is not there while traced.
+    """
+    if isinstance(value, tuple):
+        return tuple([_used(group, v, param) for v in value])
+    if not isinstance(value, Tensor):
+        return value
+    flows = group["differentiable"] and value.requires_grad
+    there = value._type.backend.group is not None and value.device == param.device
+    return scalar(value) if group.get("capturable") or flows or there else value.item()
 
 
 def check_group(group: Group, params: Sequence[Tensor]) -> None:
@@ -287,9 +255,9 @@ def check_modes(foreach: bool | None, fused: bool | None, differentiable: bool) 
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 
 
-def as_real(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """The tensors, complex ones as views of their real and imaginary parts."""
-    return tuple([view_as_real(t) if t.is_complex() else t for t in tensors])
+def as_real(tensor: Tensor) -> Tensor:
+    """The tensor, a complex one as a view of its real and imaginary parts."""
+    return view_as_real(tensor) if tensor.is_complex() else tensor
 
 
 def decayed(group: Group, param: Tensor, grad: Tensor) -> Tensor:

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import numpy as np
+from tengen.generated import optimizers
 
-from tengen.generated.functions import zeros_like
-
-from ..kernels.native_kernels import kernels
 from ..tensors.tensor import Tensor
-from .blocks import Array, Update, constants, native_update
 from .checks import check_moments, check_not_negative, check_rate
-from .elementwise import Elementwise, State, add_quotient, count_step, factor_of, new_count, rate_of
-from .moments import moments_numbers, moments_of, moments_start
-from .optimizer import Group, Params
+from .elementwise import Elementwise
+from .optimizer import Params
 
 __all__ = ["NAdam"]
 
@@ -41,7 +35,8 @@ class NAdam(Elementwise):
     range.
     """
 
-    counters: ClassVar[tuple[str, ...]] = ("step", "mu_product")
+    _declared = optimizers.NAdam
+
     later_options: ClassVar[dict[str, Any]] = {**Elementwise.later_options, "decoupled_weight_decay": False}
 
     def __init__(
@@ -75,64 +70,3 @@ class NAdam(Elementwise):
             "differentiable": differentiable,
         }
         super().__init__(params, defaults)
-
-    def _names(self, group: Group) -> tuple[str, ...]:
-        return ("exp_avg", "exp_avg_sq")
-
-    def _begin(self, group: Group, param: Tensor, state: State) -> None:
-        state["step"] = new_count(group, param)
-        state["mu_product"] = new_count(group, param, 1.0)
-        for name in self._names(group):
-            state[name] = zeros_like(param)
-
-    def _advance(self, options: Group, counters: Sequence[Array]) -> Sequence[Array]:
-        steps, products = counters
-        steps += 1
-        counts = steps.ravel().tolist()
-        # Python's powers: NumPy's differ by a bit between one number and many
-        momenta = {count: _momenta(options, count)[0] for count in set(counts)}
-        products *= np.array([momenta[count] for count in counts], products.dtype).reshape(products.shape)
-        return counters
-
-    def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> Update:
-        (step, product), beta2, rate = counts, options["betas"][1], options["lr"]
-        mu, following = _momenta(options, step)
-        root = (1 - beta2**step) ** 0.5
-        of_grad = root * rate * (1 - mu) / (1 - product)
-        of_mean = root * rate * following / (1 - product * following)
-        numbers = options["eps"] * root, of_grad, of_mean
-        if kernels.nadam is not None:
-            return native_update(kernels.nadam, dtype, *moments_numbers(options), *numbers)
-        start = moments_start(options, dtype)
-        eps, new, old = constants(dtype, *numbers)
-        add, subtract, multiply, divide, sqrt = np.add, np.subtract, np.multiply, np.divide, np.sqrt
-
-        def kernel(p: Array, g: Array, m: Array, v: Array, t: Array, d: Array) -> None:
-            start(p, g, m, v, t)
-            multiply(g, new, d)
-            multiply(m, old, t)
-            add(d, t, d)
-            sqrt(v, t)
-            add(t, eps, t)
-            divide(d, t, d)
-            subtract(p, d, p)
-
-        return kernel, 2
-
-    def _update(self, group: Group, param: Tensor, grad: Tensor, state: State, first: bool) -> None:
-        (beta1, beta2), rate = group["betas"], rate_of(group)
-        param, grad, mean, square = moments_of(group, param, grad, state, rate, beta1, beta2)
-        step = count_step(group, state)
-        mu, following = _momenta(group, step)
-        state["mu_product"] *= mu
-        product = factor_of(group, state["mu_product"])
-        root = square.div(1 - beta2**step).sqrt().add(group["eps"])
-        add_quotient(param, grad, root, -rate * (1 - mu) / (1 - product))
-        mean = mean.clone() if group["differentiable"] else mean
-        add_quotient(param, mean, root, -rate * following / (1 - product * following))
-
-
-def _momenta(options: Group, step: Any) -> tuple[Any, Any]:
-    """The momentum at a step and at the next."""
-    beta, decay = options["betas"][0], options["momentum_decay"]
-    return beta * (1 - 0.5 * 0.96 ** (step * decay)), beta * (1 - 0.5 * 0.96 ** ((step + 1) * decay))

@@ -13,7 +13,7 @@ from ..autograd.grad_mode import enable_grad
 from ..autograd.hooks import RemovableHandle
 from ..autograd.profiler.record_function import record_function
 from ..core.interception import active
-from ..core.scalar_type import float32, float64, get_default_dtype
+from ..core.scalar_type import float32
 from ..core.user_stack import program_stacklevel
 from ..tensors.gradients import zero_gradients
 from ..tensors.queries import typename
@@ -388,11 +388,6 @@ def _fitted(param: Tensor, group: Group, value: Any, key: Hashable = None) -> An
     if isinstance(value, Iterable) and not isinstance(value, str):
         return type(value)([_fitted(param, group, v) for v in value])  # type: ignore[call-arg]
     return value
-
-
-def count_dtype(fused: bool | None = None) -> Any:
-    """The dtype in which steps are counted."""
-    return float64 if not fused and get_default_dtype() is float64 else float32
 
 
 def scalar(value: Any) -> Any:

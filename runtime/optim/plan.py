@@ -25,12 +25,9 @@ from .blocks import Array, Update, run
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
 
-#: Makes the kernel of a step for a dtype, and says how many scratch arrays it takes. It is given the
-#: counters' values; of an optimiser without counters whether this is the first step (1.0) or another one
-#: (2.0).
-Maker = Callable[[Sequence[float], Any], Update]
-#: Counts a step in the arrays of the counters; returns the counts that the step is computed with.
-Advance = Callable[[Sequence[Array]], Sequence[Array]]
+#: Makes the kernel of a step for a dtype, and says how many scratch arrays it takes, and what the counters
+#: become. It is given whether this is the first step, the counters' values and their types.
+Maker = Callable[[bool, Sequence[float], tuple[Any, ...], Any], tuple[Update, Sequence[float]]]
 
 _REAL = {"F": np.dtype("f"), "D": np.dtype("d")}
 
@@ -38,7 +35,7 @@ _REAL = {"F": np.dtype("f"), "D": np.dtype("d")}
 class Single:
     """One parameter: the loop is over its own memory."""
 
-    __slots__ = ("buffers", "counters", "first", "index", "order", "real", "values")
+    __slots__ = ("buffers", "counters", "first", "index", "kinds", "order", "real", "values")
 
     def __init__(
         self, index: int, array: Array, buffers: Sequence[Array], counters: list[Array], first: bool
@@ -48,7 +45,7 @@ class Single:
         self.real = _REAL.get(array.dtype.char)
         self.values = self._line(array)
         self.buffers = [self._line(b) for b in buffers]
-        self.counters = counters
+        self.counters, self.kinds = counters, _types(counters)
         self.first = first
 
     def _line(self, array: Array) -> Array:
@@ -56,11 +53,13 @@ class Single:
         line = array.reshape(-1, order=self.order)
         return line if self.real is None else np.ascontiguousarray(line).view(self.real)
 
-    def run(self, make: Maker, advance: Advance, grads: Sequence[Any]) -> None:
+    def run(self, make: Maker, grads: Sequence[Any]) -> None:
         """Do a step."""
-        counts = [c.item() for c in advance(self.counters)] or [1.0 if self.first else 2.0]
+        counts = [c.item() for c in self.counters]
+        (kernel, spare), after = make(self.first, counts, self.kinds, self.values.dtype)
         self.first = False
-        kernel, spare = make(counts, self.values.dtype)
+        for counter, value in zip(self.counters, after, strict=True):
+            counter.fill(value)
         run(kernel, [self.values, self._line(grads[self.index]._array), *self.buffers], spare)
 
 
@@ -76,6 +75,7 @@ class Together:
         "grads",
         "indices",
         "into",
+        "kinds",
         "outof",
         "places",
         "values",
@@ -92,7 +92,7 @@ class Together:
         self.indices = indices
         self.places = arrays
         self.buffers = buffers
-        self.counters = counters
+        self.counters, self.kinds = counters, _types(counters)
         self.first = first
         self.bounds: list[int] = [0, *np.cumsum([a.size for a in arrays]).tolist()]
         self.values: Array = np.empty(self.bounds[-1], arrays[0].dtype)
@@ -105,26 +105,29 @@ class Together:
         shape = (-1,) if self.axis is None else (-1, *arrays[0].shape[1:])
         self.into = [line.reshape(shape) for line in (self.values, self.grads)]
 
-    def run(self, make: Maker, advance: Advance, grads: Sequence[Any]) -> None:
+    def run(self, make: Maker, grads: Sequence[Any]) -> None:
         """Do a step."""
         np.concatenate(self.places, self.axis, self.into[0])
         np.concatenate([grads[i]._array for i in self.indices], self.axis, self.into[1])
-        counted = advance(self.counters)
-        counts = [c.item(0) for c in counted] or [1.0 if self.first else 2.0]
-        self.first = False
-        if all([(c == count).all() for c, count in zip(counted, counts, strict=False)]):
-            kernel, spare = make(counts, self.values.dtype)
+        counts = [c.item(0) for c in self.counters]
+        if all([(c == count).all() for c, count in zip(self.counters, counts, strict=True)]):
+            (kernel, spare), after = make(self.first, counts, self.kinds, self.values.dtype)
+            for counter, value in zip(self.counters, after, strict=True):
+                counter.fill(value)
             run(kernel, [self.values, self.grads, *self.buffers], spare)
         else:
-            self._each(make, counted)
-        for place, value in zip(self.places, self.outof, strict=True):
-            place[...] = value
+            self._each(make)
+        self.first = False
+        for place, new in zip(self.places, self.outof, strict=True):
+            place[...] = new
 
-    def _each(self, make: Maker, counted: Sequence[Array]) -> None:
+    def _each(self, make: Maker) -> None:
         """The parameters one by one, for they have not had the same number of steps."""
-        each = zip(*[c.tolist() for c in counted], strict=True)
-        for counts, begin, end in zip(each, self.bounds, self.bounds[1:], strict=False):
-            kernel, spare = make(counts, self.values.dtype)
+        each = zip(*[c.tolist() for c in self.counters], strict=True)
+        for i, (counts, begin, end) in enumerate(zip(each, self.bounds, self.bounds[1:], strict=False)):
+            (kernel, spare), after = make(self.first, counts, self.kinds, self.values.dtype)
+            for line, value in zip(self.counters, after, strict=True):
+                line[i] = value
             run(kernel, [a[begin:end] for a in (self.values, self.grads, *self.buffers)], spare)
 
 
@@ -138,6 +141,7 @@ class Plan:
 
     __slots__ = (
         "arrays",
+        "kernels",
         "kinds",
         "names",
         "params",
@@ -175,6 +179,7 @@ class Plan:
         known = set(plain)
         self.rest = [i for i in range(len(params)) if i not in known]
         self.params, self.names, self.states = params, names, states
+        self.kernels: Any = None  # of the steps before, kept by who makes them
         self.arrays = [p._array for p in params]
         self.kinds = [g._type for g in grads]
         self.shapes = [p._array.shape for p in params]
@@ -201,7 +206,7 @@ class Plan:
         except (KeyError, AttributeError):  # somebody took a state away
             return False
 
-    def run(self, make: Maker, advance: Advance, grads: list[Tensor]) -> None:
+    def run(self, make: Maker, grads: list[Tensor]) -> None:
         """Do a step of all but the ``rest``."""
         views: Any
         for tensor, storage in self.written:
@@ -210,7 +215,12 @@ class Plan:
             if views is not None and views.waiting:
                 renew_views(tensor)
         for found in self.passes:
-            found.run(make, advance, grads)
+            found.run(make, grads)
+
+
+def _types(arrays: Sequence[Array]) -> tuple[Any, ...]:
+    """The types of the arrays' numbers."""
+    return tuple([a.dtype.type for a in arrays])
 
 
 def _plain(params: list[Tensor], grads: list[Tensor]) -> list[int]:

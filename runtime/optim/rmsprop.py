@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import numpy as np
+from tengen.generated import optimizers
 
-from ..kernels.native_kernels import kernels
 from ..tensors.tensor import Tensor
-from .blocks import Array, Update, constants, native_update
 from .checks import check_not_negative, check_rate
-from .elementwise import Elementwise, State, add_quotient, add_scaled, as_real, decayed, rate_of
-from .moments import move_square_mean, update_square_mean
-from .optimizer import Group, Params
+from .elementwise import Elementwise
+from .optimizer import Params
 
 __all__ = ["RMSprop"]
 
@@ -36,6 +32,8 @@ class RMSprop(Elementwise):
     The states are ``step``, ``square_avg``, ``momentum_buffer`` and ``grad_avg``. ValueError for negative
     numbers.
     """
+
+    _declared = optimizers.RMSprop
 
     later_options: ClassVar[dict[str, Any]] = {**Elementwise.later_options, "momentum": 0, "centered": False}
 
@@ -71,64 +69,3 @@ class RMSprop(Elementwise):
             "differentiable": differentiable,
         }
         super().__init__(params, defaults)
-
-    def _names(self, group: Group) -> tuple[str, ...]:
-        momentum = ("momentum_buffer",) if group["momentum"] > 0 else ()
-        return ("square_avg", *momentum, *(("grad_avg",) if group["centered"] else ()))
-
-    def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> Update:
-        alpha, momentum, centered = options["alpha"], options["momentum"], options["centered"]
-        numbers = alpha, 1 - alpha, options["eps"], options["lr"]
-        if momentum > 0:
-            native = kernels.rmsprop_centered_momentum if centered else kernels.rmsprop_momentum
-            if native is not None:
-                return native_update(native, dtype, *numbers, momentum)
-        elif (native := kernels.rmsprop_centered if centered else kernels.rmsprop) is not None:
-            return native_update(native, dtype, *numbers)
-        keep, new, eps, rate, persist = constants(dtype, *numbers, momentum)
-        add, subtract, multiply, divide, sqrt = np.add, np.subtract, np.multiply, np.divide, np.sqrt
-
-        def kernel(p: Array, g: Array, v: Array, *others: Array) -> None:
-            t = others[-1]
-            update_square_mean(g, v, t, keep, new)
-            if centered:
-                mean = others[-2]
-                subtract(g, mean, t)
-                multiply(t, new, t)
-                add(mean, t, mean)
-                multiply(mean, mean, t)
-                subtract(v, t, t)
-                sqrt(t, t)
-            else:
-                sqrt(v, t)
-            add(t, eps, t)
-            divide(g, t, t)
-            if momentum > 0:
-                buffer = others[0]
-                multiply(buffer, persist, buffer)
-                add(buffer, t, buffer)
-                multiply(buffer, rate, t)
-            else:
-                multiply(t, rate, t)
-            subtract(p, t, p)
-
-        return kernel, 1
-
-    def _update(self, group: Group, param: Tensor, grad: Tensor, state: State, first: bool) -> None:
-        rate, alpha = rate_of(group), group["alpha"]
-        state["step"] += 1
-        param, grad, square = as_real(param, decayed(group, param, grad), state["square_avg"])
-        move_square_mean(square, grad, alpha)
-        if group["centered"]:
-            (mean,) = as_real(state["grad_avg"])
-            mean.lerp_(grad, 1 - alpha)
-            root = square.addcmul(mean, mean, value=-1).sqrt_()
-        else:
-            root = square.sqrt()
-        root = root.add(group["eps"])
-        if group["momentum"] > 0:
-            (buffer,) = as_real(state["momentum_buffer"])
-            buffer.mul_(group["momentum"]).addcdiv_(grad, root)
-            add_scaled(param, buffer, -rate)
-        else:
-            add_quotient(param, grad, root, -rate)

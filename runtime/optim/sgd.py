@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import numpy as np
+from tengen.generated import optimizers
 
-from tengen.generated.functions import zeros_like
-
-from ..kernels.native_kernels import kernels
 from ..tensors.tensor import Tensor
-from .axpy import make_axpy
-from .blocks import Array, Update, constants, native_update
 from .checks import check_not_negative, check_rate
 from .elementwise import Elementwise, State, check_modes, decayed
-from .optimizer import Group, Params, number, scalar
+from .optimizer import Group, Params, number
 
 __all__ = ["SGD"]
 
@@ -35,7 +29,8 @@ class SGD(Elementwise):
     ValueError for negative numbers, and for ``nesterov`` without momentum or with dampening.
     """
 
-    counters: ClassVar[tuple[str, ...]] = ()
+    _declared = optimizers.SGD
+
     later_options: ClassVar[dict[str, Any]] = {
         "nesterov": False,
         "maximize": False,
@@ -77,54 +72,15 @@ class SGD(Elementwise):
         }
         super().__init__(params, defaults)
 
-    def _names(self, group: Group) -> tuple[str, ...]:
-        return ("momentum_buffer",) if group["momentum"] != 0 else ()
-
-    def _is_new(self, state: State) -> bool:
-        return state.get("momentum_buffer") is None
-
-    def _begin(self, group: Group, param: Tensor, state: State) -> None:
-        state["momentum_buffer"] = zeros_like(param)
-
-    def _kernel(self, options: Group, counts: Sequence[float], dtype: Any) -> Update:
-        rate, momentum, axpy = options["lr"], options["momentum"], make_axpy()
-        if momentum == 0:
-
-            def plain(p: Array, g: Array) -> None:
-                axpy(-rate, g, p)
-
-            return plain, None
-        first, nesterov, share = counts[0] == 1, options["nesterov"], 1 - options["dampening"]
-        if (native := kernels.sgd_nesterov if nesterov else kernels.sgd_momentum) is not None and not first:
-            return native_update(native, dtype, momentum, share, rate)
-        (keep,) = constants(dtype, momentum)
-        multiply, copyto = np.multiply, np.copyto
-
-        def kernel(p: Array, g: Array, b: Array) -> None:
-            if first:
-                copyto(b, g)
-            else:
-                multiply(b, keep, b)
-                axpy(share, g, b)
-            axpy(-rate * momentum if nesterov else -rate, b, p)
-            if nesterov:
-                axpy(-rate, g, p)
-
-        return kernel, 0
-
-    def _update(self, group: Group, param: Tensor, grad: Tensor, state: State, first: bool) -> None:
-        grad, rate, momentum = decayed(group, param, grad), scalar(group["lr"]), group["momentum"]
+    def _update_sparse(self, group: Group, param: Tensor, grad: Tensor, state: State, first: bool) -> None:
+        """Only elements of which there is a gradient move; the buffer is in coordinate format, too."""
+        _, (momentum, share, rate) = self._numbers(group, param, state, first)
+        grad = decayed(group, param, grad)
         if momentum != 0:
             if first:
-                buffer = state["momentum_buffer"] = grad.detach().clone()
+                state["momentum_buffer"] = grad.detach().clone()
             else:
-                buffer = state["momentum_buffer"]
-                buffer.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
+                state["momentum_buffer"].mul_(momentum).add_(grad, alpha=share)
+            buffer = state["momentum_buffer"]
             grad = grad.add(buffer, alpha=momentum) if group["nesterov"] else buffer
-        # Elsewhere the rate's value is asked for, which waits for a device, and is not there while traced.
-        if isinstance(rate, Tensor) and (rate.requires_grad or rate._type.backend.group is not None):
-            param.addcmul_(grad, rate, value=-1)
-        else:
-            param.add_(grad, alpha=-number(rate))
-
-    _update_sparse = _update
+        param.add_(grad, alpha=-number(rate))

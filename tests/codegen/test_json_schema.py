@@ -14,7 +14,7 @@ from tengen.codegen.read.entries import mechanism_of
 
 jsonschema = pytest.importorskip("jsonschema")
 
-NAMES = {"native": "native_functions", "nn": "nn", "derivatives": "derivatives"}
+NAMES = {"native": "native_functions", "nn": "nn", "derivatives": "derivatives", "optimizers": "optimizers"}
 FILES = [p for p in sorted(declarations_dir().iterdir()) if mechanism_of(p) in NAMES]
 
 
@@ -57,6 +57,13 @@ def test_mistakes_are_found(change: dict[str, Any]) -> None:
     assert check.is_valid([GOOD])
     assert not check.is_valid([GOOD | change])
     assert not check.is_valid([{k: v for k, v in GOOD.items() if k != "func"}])
+
+
+def test_optimizers_are_checked() -> None:
+    check, declared = validator("optimizers"), read_yaml(declarations_dir() / "optimizers.yaml")
+    assert check.is_valid(declared)
+    assert not check.is_valid([declared[0] | {"choises": {}}])
+    assert not check.is_valid([{"name": "SGD"}])
 
 
 def test_keys_are_described() -> None:

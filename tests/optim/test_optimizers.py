@@ -330,7 +330,7 @@ def test_meta_parameters() -> None:
         made = getattr(optim, name)([p])
         made.step()
         for key, value in made.state[p].items():
-            assert value.shape == (() if key in (*made.counters, "step") else (3, 2))
+            assert value.shape == (() if key in (*made._declared.counters, "step") else (3, 2))
 
 
 # -- what they are for ----------------------------------------------------------------------------------
