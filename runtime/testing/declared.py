@@ -107,13 +107,9 @@ def _read() -> Declarations | DeclarationErrors:
 def _load() -> Declarations:
     if _given is None:
         return load(declarations_dir(), runtime_dir(), None if _library is None else _library[0])
-    gc.disable()  # what is loaded lives as long as the process
-    try:
-        found = loads(_given[0].read_bytes(), Declarations)
-    finally:
-        gc.freeze()
-        gc.enable()
+    found = loads(_given[0].read_bytes(), Declarations)
     assert found is not None, _given[0]
+    gc.freeze()  # it lives as long as the process
     return found
 
 

@@ -17,6 +17,7 @@ from tengen.codegen.model.operators import Operator
 
 from ..core.operands import tensors_in
 from ..dispatch.operator import operator as find_operator
+from ..utils.pytree import tree_leaves
 from . import declared
 from .aspects import Aspect, Case
 from .closeness import close
@@ -92,22 +93,17 @@ def results(case: Case) -> Results | None:
 
 
 def session_of(model: Any) -> Any:
-    """onnxruntime's session of a model, which logs nothing and computes in the thread that calls it.
-
-    Those of a pool are made anew for each session, and spin: with small models that is a quarter of the time.
-    """
+    """onnxruntime's session of a model, which logs nothing and computes in the thread that calls it."""
     import onnxruntime as ort
 
     options = ort.SessionOptions()
     options.log_severity_level = 4
-    options.intra_op_num_threads = 1
+    options.intra_op_num_threads = 1  # those of a pool spin: with small models a quarter of the time
     return ort.InferenceSession(model.SerializeToString(), options)
 
 
 def _run(model: Any, values: list[Any]) -> list[Any] | None:
     """The outputs of a model; None where onnxruntime does not have the dtype."""
-    from ..utils.pytree import tree_leaves
-
     try:
         session = session_of(model)
     except Exception as error:
@@ -119,12 +115,11 @@ def _run(model: Any, values: list[Any]) -> list[Any] | None:
     given = {i.name: t for i, t in zip(model.graph.input, tensors, strict=True)}
     used = {i.name for i in session.get_inputs()}
     try:
-        found: list[Any] = session.run(None, {name: t.numpy() for name, t in given.items() if name in used})
+        return list(session.run(None, {name: t.numpy() for name, t in given.items() if name in used}))
     except Exception as error:
         if any(text in str(error) for text in ("data type is not supported", "does not support double")):
             return None
         raise
-    return found
 
 
 def check_known(model: Any) -> None:
