@@ -27,7 +27,7 @@ from short_reports import (
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Workers send little, and the BLAS of each has its share of the processors.
+    """Workers send little, and the BLAS of each, and torch, has its share of the processors.
 
     Else its threads, which it asks for matrices of any size, wait for a processor that another worker has:
     milliseconds for what takes microseconds, spinning.
@@ -35,7 +35,8 @@ def pytest_configure(config: pytest.Config) -> None:
     send_less(config)
     if workers := config.getoption("numprocesses", None):
         share = (os.cpu_count() or 1) // int(workers)
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", str(max(1, share)))
+        for library in ("OPENBLAS", "MKL"):  # torch has as many threads as MKL, or as this variable says
+            os.environ.setdefault(f"{library}_NUM_THREADS", str(max(1, share)))
 
 
 def pytest_collection(session: pytest.Session) -> None:

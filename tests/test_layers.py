@@ -63,7 +63,7 @@ IR = ("expressions", "reader", "writer", "statements", "types", "kernels", "rout
 #: The packages of codegen/ in the order in which they run, then the modules that call them.
 STAGES = (
     *("model", "read", "parse", "check", "derive", "specialise", "emit"),
-    *("pipeline", "loaded", "outcome", "gen", "native", "cli", "commands"),
+    *("stored", "pipeline", "loaded", "outcome", "gen", "native", "cli", "commands"),
 )
 
 

@@ -28,7 +28,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import pickle
 import re
 import shutil
 import subprocess
@@ -52,6 +51,7 @@ from tengen.codegen.model.operators import Declarations, by_function
 from tengen.codegen.model.source import Place
 from tengen.codegen.outcome import missing
 from tengen.codegen.read.libraries import Library
+from tengen.codegen.stored import dumps
 
 Answer = dict[str, Any]
 Key = tuple[Place, ...]  # of a cause: where it is
@@ -225,7 +225,7 @@ def regenerate(workspace: Workspace, declared: Declarations, scratch: Path) -> N
         link(workspace.output, output)
     else:
         write(generated(workspace.declarations_below, library, cache), output)
-    (scratch / "declared").write_bytes(pickle.dumps(declared, pickle.HIGHEST_PROTOCOL))
+    (scratch / "declared").write_bytes(dumps(declared))
 
 
 def _library_package(library: Library, scratch: Path) -> Path:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import gc
 import os
-import pickle
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from importlib.util import module_from_spec, spec_from_file_location
@@ -30,6 +29,7 @@ from tengen.codegen.model.source import Located
 from tengen.codegen.parse.formula import result_names
 from tengen.codegen.read.libraries import Library
 from tengen.codegen.read.references import reference_files
+from tengen.codegen.stored import loads
 from tengen.generated.backends import BACKENDS
 from tengen.ir import expressions as ir
 from tengen.ir.reader import read_expression
@@ -107,12 +107,9 @@ def _read() -> Declarations | DeclarationErrors:
 def _load() -> Declarations:
     if _given is None:
         return load(declarations_dir(), runtime_dir(), None if _library is None else _library[0])
-    gc.disable()  # what is loaded lives as long as the process
-    try:
-        found: Declarations = pickle.loads(_given[0].read_bytes())
-    finally:
-        gc.freeze()
-        gc.enable()
+    found = loads(_given[0].read_bytes(), Declarations)
+    assert found is not None, _given[0]
+    gc.freeze()  # it lives as long as the process
     return found
 
 

@@ -17,6 +17,7 @@ from tengen.codegen.model.operators import Operator
 
 from ..core.operands import tensors_in
 from ..dispatch.operator import operator as find_operator
+from ..utils.pytree import tree_leaves
 from . import declared
 from .aspects import Aspect, Case
 from .closeness import close
@@ -91,16 +92,20 @@ def results(case: Case) -> Results | None:
     return None if found is None else Results(found, expected, written)
 
 
-def _run(model: Any, values: list[Any]) -> list[Any] | None:
-    """The outputs of a model; None where onnxruntime does not have the dtype."""
+def session_of(model: Any) -> Any:
+    """onnxruntime's session of a model, which logs nothing and computes in the thread that calls it."""
     import onnxruntime as ort
-
-    from ..utils.pytree import tree_leaves
 
     options = ort.SessionOptions()
     options.log_severity_level = 4
+    options.intra_op_num_threads = 1  # those of a pool spin: with small models a quarter of the time
+    return ort.InferenceSession(model.SerializeToString(), options)
+
+
+def _run(model: Any, values: list[Any]) -> list[Any] | None:
+    """The outputs of a model; None where onnxruntime does not have the dtype."""
     try:
-        session = ort.InferenceSession(model.SerializeToString(), options)
+        session = session_of(model)
     except Exception as error:
         if any(word in str(error) for word in NOT_ITS):
             check_known(model)
@@ -110,12 +115,11 @@ def _run(model: Any, values: list[Any]) -> list[Any] | None:
     given = {i.name: t for i, t in zip(model.graph.input, tensors, strict=True)}
     used = {i.name for i in session.get_inputs()}
     try:
-        found: list[Any] = session.run(None, {name: t.numpy() for name, t in given.items() if name in used})
+        return list(session.run(None, {name: t.numpy() for name, t in given.items() if name in used}))
     except Exception as error:
         if any(text in str(error) for text in ("data type is not supported", "does not support double")):
             return None
         raise
-    return found
 
 
 def check_known(model: Any) -> None:

@@ -7,13 +7,13 @@ import pickle
 import re
 import subprocess
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tengen.codegen import loaded
+from tengen.codegen import stored
 from tengen.codegen.emit.cache import Cache, Kept
 from tengen.codegen.model.operators import Declarations
 from tengen.testing.declared import declarations
@@ -121,7 +121,7 @@ class Hostile:
     "content", [b"", b"\x80", pickle.dumps(1), pickle.dumps(Hostile()), pickle.dumps(pickle.Unpickler)]
 )
 def test_what_is_no_declaration_is_not_read(content: bytes) -> None:
-    assert loaded._read(content, Declarations) is None
+    assert stored.loads(content, Declarations) is None
 
 
 def plain(value: object) -> object:
@@ -139,7 +139,29 @@ def plain(value: object) -> object:
 
 def test_what_is_read_back_is_what_was_declared() -> None:
     found = declarations()
-    assert plain(loaded._read(pickle.dumps(found), Declarations)) == plain(found)
+    assert plain(stored.loads(stored.dumps(found), Declarations)) == plain(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    first: int
+
+
+@dataclass(frozen=True, slots=True)
+class Two(Base):
+    second: tuple[int, ...]
+
+
+def test_quick_classes_have_the_same_bytes() -> None:
+    """What one process has stored another reads, whichever class of both was met before."""
+    made = [Base(1), Two(2, (3, 4))]
+    before = pickle.dumps(made)
+    for each in (Base, Two):
+        stored._quicken(each)
+        assert each.__setstate__.__module__ == stored.__name__  # type: ignore[attr-defined]
+    assert pickle.dumps(made) == before and pickle.loads(before) == made
+    with pytest.raises(ValueError, match="shorter"):
+        Two.__new__(Two).__setstate__([1])  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("what", ["generated", "templates", "runtime", "orphan", "missing"])

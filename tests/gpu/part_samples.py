@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -19,6 +18,7 @@ DIFFERS = "differs"
 
 def read_once(folder: Path) -> None:
     """Have what is declared from the process that first read it, which takes seconds."""
+    from tengen.codegen.stored import dumps
     from tengen.testing import declared
 
     file = folder / "declared.pickle"
@@ -26,7 +26,7 @@ def read_once(folder: Path) -> None:
         declared.use(file, folder)
     else:
         new = folder / f"declared.{os.getpid()}"
-        new.write_bytes(pickle.dumps(declared.declarations()))
+        new.write_bytes(dumps(declared.declarations()))
         new.replace(file)
 
 

@@ -64,8 +64,9 @@ def copy_project(root: Path, names: Iterable[str] = FOLDERS, project: Path = PRO
     for name in names:
         source = project / name
         if source.is_dir():
-            # Compiled files come along: the copies have the times of their sources.
-            shutil.copytree(source, root / name, ignore=shutil.ignore_patterns(".*"))
+            # Compiled files come along, for the copies have the times of their sources: not those of tests,
+            # which few copies run.
+            shutil.copytree(source, root / name, ignore=shutil.ignore_patterns(".*", "*-pytest-*.pyc"))
         else:
             shutil.copy2(source, root)
     for kept in KEPT:

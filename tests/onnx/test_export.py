@@ -14,18 +14,19 @@ import numpy as np
 import pytest
 
 onnx = pytest.importorskip("onnx")
-ort = pytest.importorskip("onnxruntime")
+pytest.importorskip("onnxruntime")
 
 import tengen  # noqa: E402
 from tengen.jit import TracerWarning  # noqa: E402
 from tengen.nn import functional as F  # noqa: E402
 from tengen.onnx import OnnxExporterError, UnsupportedOperatorError, export  # noqa: E402
 from tengen.onnx.export import newest_opset  # noqa: E402
+from tengen.testing.symbolics import session_of  # noqa: E402
 
 
 def run(model: Any, *inputs: Any) -> list[np.ndarray[Any, Any]]:
     """A model's outputs."""
-    session = ort.InferenceSession(model.SerializeToString())
+    session = session_of(model)
     names = [i.name for i in session.get_inputs()]
     found: list[np.ndarray[Any, Any]] = session.run(
         None, {n: t.detach().numpy() for n, t in zip(names, inputs, strict=True)}

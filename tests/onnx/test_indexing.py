@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import tengen
+from tengen.testing.symbolics import session_of
 
 SIZES = (3, 4, 2, 3)
 
@@ -129,11 +130,11 @@ def put(x: Any, index: tuple[Any, ...], values: Any) -> Any:
 
 
 def in_onnxruntime(function: Any, *inputs: Any) -> np.ndarray[Any, Any]:
-    ort = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxruntime")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", tengen.jit.TracerWarning)
         model = tengen.onnx.export(function, inputs)
-    session = ort.InferenceSession(model.SerializeToString())
+    session = session_of(model)
     names = [i.name for i in model.graph.input]
     used = {i.name for i in session.get_inputs()}
     given = {n: t.numpy() for n, t in zip(names, inputs, strict=True) if n in used}
@@ -180,7 +181,7 @@ def test_writing(text: str) -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 3, 4])
 def test_how_many_a_mask_chooses_is_the_models_to_find(count: int) -> None:
-    ort = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxruntime")
     x, mask = tengen.tensor(X), tengen.tensor([True, False, True, False])
     functions = (
         lambda x, m: x[:, m].sum(1),
@@ -191,7 +192,7 @@ def test_how_many_a_mask_chooses_is_the_models_to_find(count: int) -> None:
     other = tengen.arange(4) < count
     for function in functions:
         model = tengen.onnx.export(function, (x, mask))
-        session = ort.InferenceSession(model.SerializeToString())
+        session = session_of(model)
         names = [i.name for i in model.graph.input]
         (found,) = session.run(None, dict(zip(names, (x.numpy(), other.numpy()), strict=True)))
         np.testing.assert_allclose(found, function(x, other).numpy(), rtol=1e-5)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 onnx = pytest.importorskip("onnx")
-ort = pytest.importorskip("onnxruntime")
+pytest.importorskip("onnxruntime")
 
 import tengen.onnx.builder as builder  # noqa: E402
 from tengen.codegen.model.operators import Primitive  # noqa: E402
@@ -21,7 +21,7 @@ from tengen.onnx import symbolics, symbolics_pointwise  # noqa: E402
 from tengen.onnx.errors import Unsupported  # noqa: E402
 from tengen.onnx.export import newest_opset  # noqa: E402
 from tengen.testing.declared import declarations  # noqa: E402
-from tengen.testing.symbolics import NOT_ITS, TOLERANCES  # noqa: E402
+from tengen.testing.symbolics import NOT_ITS, TOLERANCES, session_of  # noqa: E402
 
 HOMES: tuple[ModuleType, ...] = (symbolics, symbolics_pointwise)
 FORMS = {name: p for name, p in sorted(declarations().primitives.items()) if p.onnx is not None}
@@ -110,10 +110,8 @@ def in_onnxruntime(primitive: Primitive, given: list[Any]) -> np.ndarray[Any, An
     model = helper.make_model(
         graph, opset_imports=imports, ir_version=helper.find_min_ir_version_for(imports)
     )
-    options = ort.SessionOptions()
-    options.log_severity_level = 4
     try:
-        session = ort.InferenceSession(model.SerializeToString(), options)
+        session = session_of(model)
     except Exception as error:
         if any(word in str(error) for word in NOT_ITS):
             return None

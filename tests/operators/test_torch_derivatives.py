@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -124,7 +125,13 @@ def tangents_of_gradients(of: Any, program: Program) -> Arrays:
         return arrays(of, [None if g is None else ad.unpack_dual(g).tangent for g in found])
 
 
-def programs(name: str) -> Iterator[Program]:
+@functools.cache
+def programs(name: str) -> tuple[Program, ...]:
+    """``_programs``, which torch is asked for once for all modes."""
+    return tuple(_programs(name))
+
+
+def _programs(name: str) -> Iterator[Program]:
     """The calls of an operator in float64 and complex128, with the inputs for which torch has gradients."""
     operator = OPERATORS[name]
     for call, kind in itertools.product(calls(name), KINDS):
