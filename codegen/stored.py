@@ -59,7 +59,7 @@ class _Reader(pickle.Unpickler):
 def _quicken(found: Any) -> None:
     """Give a class whose state is what ``dataclasses`` makes of it functions that know the fields."""
     made = isinstance(found, type) and vars(found).get("__setstate__")
-    if not made or made.__module__ != "dataclasses":
+    if getattr(made, "__module__", None) != "dataclasses":
         return
     names = [f.name for f in fields(found)]
     getters = [attrgetter(name) for name in names]
