@@ -16,7 +16,7 @@ from ..model.schema import Schema
 
 #: Python's own, as far as generated code calls it.
 _BUILTIN = frozenset({
-    "Exception", "any", "bool", "complex", "enumerate", "float", "frozenset", "globals", "int", "len",
+    "Exception", "RuntimeError", "any", "bool", "complex", "enumerate", "float", "frozenset", "globals", "int", "len",
     "object", "str", "super", "tuple",
 })  # fmt: skip
 #: What modules of generated code import, or define.

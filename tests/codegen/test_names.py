@@ -33,9 +33,9 @@ DECLARED = declarations()
 
 
 def functions() -> Iterator[tuple[str, ast.FunctionDef]]:
-    """Every function and method of an operator, with its file; modules of layers have none."""
-    layers = set(GENERATED.glob("*_modules.py"))
-    for path in sorted(set(GENERATED.glob("*.py")) - layers):
+    """Every function and method of an operator, with its file; modules of layers and optimisers have none."""
+    others = {*GENERATED.glob("*_modules.py"), GENERATED / "optimizers.py"}
+    for path in sorted(set(GENERATED.glob("*.py")) - others):
         for top in ast.parse(path.read_text()).body:
             for node in [top] if isinstance(top, ast.FunctionDef) else getattr(top, "body", []):
                 if isinstance(node, ast.FunctionDef) and node.name != "__getattr__":  # a module's
