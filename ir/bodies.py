@@ -55,15 +55,15 @@ class BodyCall:
     dim: Expr
     keepdim: Expr
     rows: tuple[Expr, ...]
+    shared: tuple[Expr, ...]
     numbers: tuple[Expr, ...]
 
     def written(self) -> Call:
         """The call."""
         kept = Elements("tuple", tuple(map(Constant, self.kept)))
         what = self.kernels, Constant(self.name), self.form, kept, Constant(self.nonempty)
-        return Call(
-            self.function, (*what, self.dim, self.keepdim, Elements("tuple", self.rows), *self.numbers)
-        )
+        operands = Elements("tuple", self.rows), Elements("tuple", self.shared)
+        return Call(self.function, (*what, self.dim, self.keepdim, *operands, *self.numbers))
 
     @classmethod
     def read(cls, expr: Expr) -> BodyCall | None:
@@ -80,12 +80,14 @@ class BodyCall:
                     dim,
                     keepdim,
                     Elements("tuple", rows),
+                    Elements("tuple", shared),
                     *numbers,
                 ),
                 (),
             ):
                 flags = tuple([k.value for k in kept if isinstance(k, Constant)])
-                return cls(function, kernels, name, form, flags, nonempty, dim, keepdim, rows, tuple(numbers))
+                what = kernels, name, form, flags, nonempty, dim, keepdim
+                return cls(function, *what, rows, shared, tuple(numbers))
         return None
 
 
@@ -96,6 +98,7 @@ class Body:
     dim: str  # the argument that says along which dim rows are, or over which
     several: bool  # whether it may be several dims, or none for all of them
     rows: tuple[str, ...]  # the operands
+    shared: tuple[str, ...]  # those that are one row, for all
     numbers: tuple[str, ...]  # arguments that are one number for all rows
     keeps: bool  # whether an argument says that results keep the dim
     statements: tuple[tuple[str, Expr], ...]
@@ -128,7 +131,8 @@ class Body:
 
     def kernel(self, name: str) -> NativeKernel:
         """The native kernel, over rows that are contiguous, with what is one number for each of them."""
-        inputs = [Operand(row, (LENGTH,)) for row in self.rows] + [Operand(n) for n in self.numbers]
+        inputs = [Operand(row, (LENGTH,)) for row in (*self.rows, *self.shared)]
+        inputs += [Operand(n) for n in self.numbers]
         outputs = [
             Operand(result, (LENGTH,) if kept else ())
             for result, kept in zip(self.results, self.kept, strict=True)
@@ -152,7 +156,7 @@ class Body:
         else:
             steps.append(results[0] if len(results) == 1 else Elements("tuple", tuple(results)))
         body = steps[0] if len(steps) == 1 else Subscript(Elements("tuple", tuple(steps)), Constant(-1))
-        return Lambda(tuple(map(Parameter, (AXIS, LENGTH, *self.rows, *self.numbers))), body)
+        return Lambda(tuple(map(Parameter, (AXIS, LENGTH, *self.rows, *self.shared, *self.numbers))), body)
 
 
 def kernel_of_body(method: str) -> str:

@@ -13,7 +13,16 @@ import re
 from collections.abc import Mapping
 
 from ...ir.bodies import AXIS, CONSTANT, CONSTANTS, KEEPDIM, LENGTH, REDUCTIONS, Body, is_number, is_reduction
-from ...ir.expressions import ELEMENTWISE_COMPARISONS, Call, Conditional, Constant, Expr, Name, Operation
+from ...ir.expressions import (
+    ELEMENTWISE_COMPARISONS,
+    Call,
+    Conditional,
+    Constant,
+    Expr,
+    Name,
+    Operation,
+    names_in,
+)
 from ...ir.reader import read_assignments
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.operators import Primitive
@@ -24,8 +33,8 @@ from .reserved import is_called
 
 #: What the only result is called.
 RESULT = "out"
-_HEAD = re.compile(r"over (\w+\[\w+: \w+\](?:, \w+\[\w+: \w+\])*)\s*(?:\n|$)")
-_OPERAND = re.compile(r"(\w+)\[(\w+): (\w+)\]")
+_HEAD = re.compile(r"over (\w+\[\w+: \w+\](?:, \w+\[(?:\w+: )?\w+\])*)\s*(?:\n|$)")
+_OPERAND = re.compile(r"(\w+)\[(?:(\w+): )?(\w+)\]")
 _OPERATORS = frozenset({"+", "-", "*", "/", "**", "-x", *ELEMENTWISE_COMPARISONS})
 _NUMBERS = ("float", "int", "Scalar")
 _DIMS = ("int", "int?", "int[]", "int[1]", "int[]?", "int[1]?")
@@ -35,7 +44,8 @@ def with_what_follows(schema: Schema, fields: Mapping[str, Located]) -> Mapping[
     """The fields of an entry with what a body says beside its kernels, where the entry says nothing else."""
     body = fields.get("body")
     head = None if body is None else _HEAD.match(str(body.value))
-    dim = "" if head is None else _OPERAND.findall(head[1])[0][1]
+    operands = [] if head is None else _OPERAND.findall(head[1])
+    dim = operands[0][1] if operands else ""
     dims = _dims(schema)
     if body is None or dim not in dims:
         return fields
@@ -45,8 +55,9 @@ def with_what_follows(schema: Schema, fields: Mapping[str, Located]) -> Mapping[
         "dtypes": Located("floating, reduced", body.place),
         "result": Located("same", body.place),
         "layout": layout[0] if len(layout) == 1 else Located(layout, body.place),
-        "batching": Located(rule, body.place),
     }
+    if all([dim for _, dim, _ in operands]):  # what rows share may be batched or not
+        follows["batching"] = Located(rule, body.place)
     return {**follows, **fields}
 
 
@@ -71,8 +82,13 @@ class _BodyReader:
     ) -> None:
         self.schema, self.located, self.primitives, self.report = schema, located, primitives, report
         self.numbers = {LENGTH} | {a.name for a in schema.arguments if str(a.type) in _NUMBERS}
-        self.rows = [a.name for a in schema.arguments if a.is_tensor]
-        self.known = {*self.rows, *self.numbers}
+        self.tensors = [a.name for a in schema.arguments if a.is_tensor]
+        self.rows: tuple[str, ...] = ()
+        self.shared: tuple[str, ...] = ()
+        #: Where names are assigned that are made of rows, and others.
+        self.of_rows: dict[str, int] = {}
+        self.constant: dict[str, int] = {}
+        self.known = {*self.tensors, *self.numbers}
         self.good = True
 
     def wrong(self, message: str, at: int = 0, length: int = 1, expected: str = "", help: str = "") -> None:
@@ -100,7 +116,8 @@ class _BodyReader:
         results = self.results(statements)
         used = tuple([a.name for a in self.schema.arguments if a.name in self.numbers - {LENGTH}])
         keeps = any([a.name == KEEPDIM for a in self.schema.arguments])
-        return Body(dim, several, tuple(self.rows), used, keeps, statements, results) if self.good else None
+        made = Body(dim, several, self.rows, self.shared, used, keeps, statements, results)
+        return made if self.good else None
 
     def head(self) -> str | None:
         """The dim of the first line, which names all tensors."""
@@ -111,11 +128,14 @@ class _BodyReader:
             report_scalar(self.located, "a body begins with what it is over", expected, self.report)
             return None
         operands = [_OPERAND.fullmatch(part) for part in found[1].split(", ")]
-        names, dims, lengths = zip(*[o.groups() for o in operands if o is not None], strict=True)
+        names, along, lengths = zip(*[o.groups() for o in operands if o is not None], strict=True)
+        self.rows = tuple([name for name, dim in zip(names, along, strict=True) if dim is not None])
+        self.shared = tuple([name for name, dim in zip(names, along, strict=True) if dim is None])
+        dims = [dim for dim in along if dim is not None]
         integers = [*_dims(self.schema)]
         end = len(found[0].rstrip())
-        if [*names] != self.rows:
-            expected = f"over {', '.join(f'{name}[{dims[0]}: n]' for name in self.rows)}"
+        if [*names] != self.tensors:
+            expected = f"over {', '.join(f'{name}[{dims[0]}: n]' for name in self.tensors)}"
             self.wrong("a body is over all tensors of the operator", 0, end, expected)
         elif {*lengths} != {LENGTH} or len({*dims}) > 1:
             self.wrong("all operands of a body have rows along one dim, n long", 0, end, "self[dim: n]")
@@ -131,7 +151,7 @@ class _BodyReader:
             return None
         at, length = target.span[0], len(target.id)
         if target.id in self.known or target.id in (LENGTH, *CONSTANTS):
-            what = "an argument" if target.id in {*self.rows, *self.numbers} else "known"
+            what = "an argument" if target.id in {*self.tensors, *self.numbers} else "known"
             self.wrong(f'"{target.id}" is {what} already', at, length, "another name: none is assigned twice")
             return None
         if target.id in (*REDUCTIONS, CONSTANT, *self.primitives):
@@ -144,6 +164,10 @@ class _BodyReader:
         self.known.add(target.id)
         if is_number(value, self.numbers):
             self.numbers.add(target.id)
+        if names_in(value) & {*self.rows, *self.of_rows}:
+            self.of_rows[target.id] = at
+        else:
+            self.constant[target.id] = at
         return target.id, value
 
     def results(self, statements: tuple[tuple[str, Expr], ...]) -> tuple[str, ...]:
@@ -153,6 +177,10 @@ class _BodyReader:
         missing = [name for name in names if name not in dict(statements)]
         if missing and self.good:
             self.wrong(f"nothing is assigned to {one_of(missing)}", expected="each result is assigned")
+        for name in names:
+            if name in self.constant:
+                at, expected = self.constant[name], f"what is made of {one_of(self.rows)}"
+                self.wrong(f'the result "{name}" is the same for all rows', at, len(name), expected)
         return tuple(names)
 
     # -- expressions ---------------------------------------------------------------------------

@@ -206,6 +206,7 @@ class KernelChecker:
                     Name(body.dim),
                     body.keepdim,
                     tuple(map(Name, body.rows)),
+                    tuple(map(Name, body.shared)),
                     tuple(map(Name, body.numbers)),
                 )
                 formula = Formula(source, call.written())

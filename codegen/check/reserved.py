@@ -16,8 +16,8 @@ from ..model.schema import Schema
 
 #: Python's own, as far as generated code calls it.
 _BUILTIN = frozenset({
-    "Exception", "RuntimeError", "any", "bool", "complex", "enumerate", "float", "frozenset", "globals", "int", "len",
-    "object", "str", "super", "tuple",
+    "Exception", "RuntimeError", "any", "bool", "complex", "enumerate", "float", "frozenset", "globals",
+    "int", "len", "object", "str", "super", "tuple",
 })  # fmt: skip
 #: What modules of generated code import, or define.
 _GLOBAL = called(*ALL) | {

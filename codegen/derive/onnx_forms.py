@@ -244,6 +244,9 @@ class _RowsWriter(_Writer):
 
     def value(self, expr: Expr) -> Expr:
         match expr:
+            case Name(name) if name in self.body.shared:
+                operands = expr, Name(self.body.rows[0]), Name(self.body.dim)
+                return Call(self.called("beside", None), operands)
             case Conditional(_, then, _):  # of rows that have elements
                 return self.value(then)
             case Call(Name(name), (row,)) if name == CONSTANT:

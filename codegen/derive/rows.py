@@ -16,7 +16,7 @@ from .graph import Graph, Node, Underivable, postorder
 from .plan import Language, Plan, is_real
 
 #: The kinds of nodes that graphs of bodies have besides.
-_REDUCE, _CONSTANT, _LENGTH = "reduce", "constant", "length"
+_REDUCE, _ACROSS, _CONSTANT, _LENGTH = "reduce", "across", "constant", "length"
 
 
 class RowsGraph(Graph):
@@ -28,6 +28,10 @@ class RowsGraph(Graph):
         self.length = self._node(_LENGTH)
         #: The rows themselves; what is not made of them is one number for each.
         self.own: set[Node] = set()
+        #: Rows that all rows share, and the names of those that are there.
+        self.shared: set[Node] = set()
+        #: The functions of formulas/reduction.py that have been written.
+        self.called: set[str] = set()
         #: The names of what has the shape of a result that is one number for each row.
         self.fewer: set[str] = set()
         self.result: Node | None = None
@@ -35,9 +39,15 @@ class RowsGraph(Graph):
 
     def is_row(self, node: Node) -> bool:
         """Whether there is a value for each element."""
-        if node in self.own:
+        if node in self.own or node in self.shared:
             return True
         return node.kind != _REDUCE and any(map(self.is_row, node.parts))
+
+    def differs(self, node: Node) -> bool:
+        """Whether there is a value for each row."""
+        if node.kind == "name":
+            return node.tensor and node not in self.shared
+        return node.kind != _ACROSS and any(map(self.differs, node.parts))
 
     def knows_result(self, node: Node) -> None:
         """From now on products that have all factors of the result are made of it."""
@@ -59,6 +69,10 @@ class RowsGraph(Graph):
             return self.multiply(row, self.length)
         total = self._node(_REDUCE, (self._product(1, *inner),), name)
         return self._product(number, [*outer[0], total], outer[1])
+
+    def across(self, node: Node) -> Node:
+        """The sum of what each row has."""
+        return node if node is self.zero else self._node(_ACROSS, (node,))
 
     def apply(self, name: str, *parts: Node) -> Node:
         return parts[0] if name == "conj" and parts[0] is self.length else super().apply(name, *parts)
@@ -111,14 +125,21 @@ class RowsGraph(Graph):
                 return self.with_dim(node.value)
             case "reduce":
                 return self._reduced(self.write(node.parts[0], named), node.value)
+            case "across":
+                return self.helper("over_rows", self.write(node.parts[0], named), Name(self.body.dim))
             case "constant":
                 return Call(Attribute(self.write(node.parts[0], named), "detach"), ())
             case "length" if self.body.several:
-                return Call(Name("count_of"), (first, Name(self.body.dim)))
+                return self.helper("count_of", first, Name(self.body.dim))
             case "length":
                 size = Call(Attribute(first, "size"), (Name(self.body.dim),))
                 return Conditional(Call(Attribute(first, "dim"), ()), size, Constant(1))
         return super().write(node, named)
+
+    def helper(self, name: str, *operands: Expr) -> Expr:
+        """The call of a function of formulas/reduction.py."""
+        self.called.add(name)
+        return Call(Name(name), operands)
 
     def _reduced(self, row: Expr, name: str) -> Expr:
         """A reduction. Rows without elements have no extreme: any number does, for nothing is made of it."""
@@ -132,6 +153,8 @@ class RowsGraph(Graph):
 
     def with_dim(self, name: str) -> Expr:
         """A name; what has the shape of a result that is one number for each row gets the dim back."""
+        if name.removesuffix("_t") in self.body.shared:
+            return self.helper("beside", Name(name), Name(self.body.rows[0]), Name(self.body.dim))
         if name not in self.fewer:
             return Name(name)
         dim = Name(self.body.dim)
@@ -157,6 +180,8 @@ class RowsPlan(Plan):
         self.graph = self.rows = graph
         names = {name: graph.name(name, True) for name in body.rows}
         graph.own |= set(names.values())
+        names |= {name: graph.name(name, True) for name in body.shared}
+        graph.shared |= {names[name] for name in body.shared}
         names |= {name: graph.name(name, False) for name in body.numbers}
         made = [graph.read(rewritten(expr, without_means), names) for expr in body.inlined()]
         self.roots = dict(zip(self.results, made, strict=True))
@@ -169,7 +194,7 @@ class RowsPlan(Plan):
         reached = self._differentiable()
         self.order = [node for node in postorder(made) if node in reached]
         self.leading = self._leading(self.order, wanted)
-        self.gradients = dict(zip(body.rows, self._adjoints(wanted), strict=True))
+        self.gradients = dict(zip([a.name for a in self.inputs], self._adjoints(wanted), strict=True))
         self.moved = self._moved(wanted)
 
     def _differentiable(self) -> set[Node]:
@@ -196,6 +221,8 @@ class RowsPlan(Plan):
             for part, term in self._terms(node, adjoint):
                 if graph.is_row(node) and not graph.is_row(part):
                     term = graph.reduce("sum", term)
+                if graph.differs(node) and not graph.differs(part):
+                    term = graph.across(term)
                 self._add(adjoints, part, term)
         return [adjoints.get(node, graph.zero) for node in wanted]
 
@@ -230,7 +257,7 @@ class RowsPlan(Plan):
         tangents = {}
         for node, argument in zip(wanted, self.inputs, strict=True):
             tangents[node] = graph.name(f"{argument.name}_t", True)
-            graph.own.add(tangents[node])
+            (graph.shared if argument.name in self.body.shared else graph.own).add(tangents[node])
         for node in self.order:
             if node in tangents or node not in self.leading:
                 continue
@@ -264,9 +291,7 @@ class RowsPlan(Plan):
         return {} if set(self.moved.values()) == {self.graph.zero} else self.moved
 
     def _helpers(self) -> dict[str, str]:
-        reached = self._reached([*self.gradients.values(), *self.moved.values()])
-        counted = self.body.several and self.rows.length in reached
-        return {**super()._helpers(), **({"count_of": "reduction.count_of"} if counted else {})}
+        return {**super()._helpers(), **{name: f"reduction.{name}" for name in sorted(self.rows.called)}}
 
     # -- writing -----------------------------------------------------------------------------------
 
@@ -274,9 +299,12 @@ class RowsPlan(Plan):
         """A gradient has the shape of the rows; a tangent that of the result."""
         first = Name(self.body.rows[0])
         is_tangent = name in self.results
+        of_its_own = is_tangent or name in self.body.shared
         if node is self.graph.zero:
-            return Call(Name("zeros_like"), (Name(name) if is_tangent else first,))
+            return Call(Name("zeros_like"), (Name(name) if of_its_own else first,))
         made = self.rows.write(node, named)
+        if name in self.body.shared:
+            return Call(Attribute(made, "reshape"), (Attribute(Name(name), "shape"),))
         if not is_tangent or name not in self.rows.fewer:
             return made if self.rows.is_row(node) else Call(Attribute(made, "expand_as"), (first,))
         if self.body.several:

@@ -271,6 +271,8 @@ class Code:
         """Of contiguous rows by its native kernel; without one, and of others, the fast path is left."""
         if body.kernels == _NONE:
             raise Unwritable("a body without a native kernel")
+        if body.shared:
+            raise Unwritable("a body with a row that is shared")
         dim = self.local(body.dim)
         if dim is None:
             dim = "rows_dim"

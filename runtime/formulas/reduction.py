@@ -32,6 +32,25 @@ def count_of(self: Tensor, dim: Dims) -> int:
     return prod([self.shape[d] for d in ((dim,) if isinstance(dim, int) else dim)])
 
 
+def beside(shared: Tensor, self: Tensor, dim: Dims) -> Tensor:
+    """What all rows over ``dim`` of a tensor share, in a shape that broadcasts with it."""
+    dims = dims_of(self, dim)
+    return shared.reshape([n if d in dims else 1 for d, n in enumerate(self.shape)])
+
+
+def over_rows(values: Tensor, dim: Dims) -> Tensor:
+    """The sum over all dimensions but ``dim``, which are kept with size 1."""
+    others = tuple(set(range(values.ndim)) - dims_of(values, dim))
+    return values.sum(others, True) if others else values
+
+
+def dims_of(self: Tensor, dim: Dims) -> set[int]:
+    """The dimensions that ``dim`` names, counted from the front; all of them where it names none."""
+    if dim is None or dim == ():
+        return set(range(self.ndim))
+    return {d % self.ndim for d in ((dim,) if isinstance(dim, int) else dim)} if self.ndim else set()
+
+
 # -- extrema and selections --------------------------------------------------------------------
 
 

@@ -32,10 +32,12 @@ def run_body(
     dim: int | Dims,
     keepdim: bool,
     rows: Sequence[Array],
+    shared: Sequence[Array],
     *numbers: float,
 ) -> Any:
     """What a body makes of the rows of arrays over ``dim``: an array, or as many as ``kept`` says.
 
+    Each of ``shared`` is one row for all: it has the sizes of those dims.
     ``kernels`` has native ones of the ``name``, for each dtype. ``form`` computes it of axes, the length of
     rows, the arrays and the numbers; ``kept`` says of each result whether it has rows: else it has one number
     for each, and ``keepdim`` says whether the dims are kept. ``nonempty``: rows must have elements.
@@ -47,13 +49,15 @@ def run_body(
     if len(rows) > 1:
         one_shape([a.shape for a in rows])
     axes = axes_of(dim, len(shape))
+    if shared:
+        check_shared(shape, axes, [a.shape for a in shared])
     if kernels is not None and axes and first.size:
         kernel = kernel_of(name, first.dtype, kernels)
-        if kernel is not None and all([a.dtype == first.dtype for a in rows]):
-            return _natively(kernel, kept, keepdim, axes, rows, numbers)
+        if kernel is not None and all([a.dtype == first.dtype for a in (*rows, *shared)]):
+            return _natively(kernel, kept, keepdim, axes, rows, shared, numbers)
     if first.dtype.char in REDUCED:
-        wide = [upcast(a) for a in rows]
-        found = several(run_body(kernels, name, form, kept, nonempty, dim, keepdim, wide, *numbers))
+        wide = [[upcast(a) for a in operands] for operands in (rows, shared)]
+        found = several(run_body(kernels, name, form, kept, nonempty, dim, keepdim, *wide, *numbers))
         return given([converted(np.asarray(a), first.dtype) for a in found])
     if not first.size:
         if all(kept):
@@ -61,10 +65,11 @@ def run_body(
         if nonempty:
             check_rows(shape, dim)
     if not shape:
-        found = several(form(0, 1, *[a.reshape(1) for a in rows], *numbers))
+        found = several(form(0, 1, *[a.reshape(1) for a in (*rows, *shared)], *numbers))
         return given([a.reshape(()) for a in found])
     axis = axes[0] if len(axes) == 1 else axes
-    found = several(form(axis, length_of(shape, axes), *rows, *numbers))
+    beside = [a.reshape(sizes_beside(shape, axes)) for a in shared]
+    found = several(form(axis, length_of(shape, axes), *rows, *beside, *numbers))
     return given([a if row or keepdim else a.squeeze(axis) for a, row in zip(found, kept, strict=True)])
 
 
@@ -90,6 +95,19 @@ def reduced_shape(shape: Shape, axes: Shape, keepdim: bool) -> Shape:
     return tuple([n for d, n in enumerate(shape) if d not in axes])
 
 
+def sizes_beside(shape: Shape, axes: Shape) -> Shape:
+    """The sizes of what all rows share, to be broadcast beside arrays."""
+    return tuple([n if d in axes else 1 for d, n in enumerate(shape)])
+
+
+def check_shared(shape: Shape, axes: Shape, shapes: Sequence[Shape]) -> None:
+    """RuntimeError for operands that rows share, and that are no row."""
+    sizes = tuple([shape[d] for d in axes])
+    wrong = next((found for found in shapes if tuple(found) != sizes), None)
+    if wrong is not None:
+        raise RuntimeError(f"expected what all rows share to have sizes {[*sizes]}, but got {[*wrong]}")
+
+
 def check_rows(shape: Shape, dim: int | Dims) -> None:
     """Raise where rows have no element: IndexError, or RuntimeError where no dim is named."""
     check_nonempty(shape, (dim,) if isinstance(dim, int) else dim)
@@ -109,12 +127,13 @@ def _natively(
     keepdim: bool,
     axes: Shape,
     arrays: Sequence[Array],
+    beside: Sequence[Array],
     numbers: Sequence[float],
 ) -> Any:
     """What a kernel makes of arrays of one shape and dtype, which have elements."""
     shape, dtype = arrays[0].shape, arrays[0].dtype
     ndim, number = len(shape), np.float32 if dtype.char in REDUCED else dtype.type
-    shared = [number(n) for n in numbers]
+    shared = [*[as_bits(in_rows(a).reshape(-1)) for a in beside], *[number(n) for n in numbers]]
     order = None
     if axes[0] != ndim - len(axes):  # the kernel's rows come last
         order = [*[d for d in range(ndim) if d not in axes], *axes]

@@ -13,6 +13,7 @@ from ..core.scalar_type import bool_, int32, int64
 from .builder import Ref, constant, onnx
 from .errors import Unsupported
 from .symbolics import cast, int_vector, number, truth
+from .symbolics_shape import reshaped
 
 
 def all_dims(self: Ref, dim: Any) -> list[int]:
@@ -36,6 +37,12 @@ def reduced(operator: str, self: Ref, dim: Any, keepdim: bool) -> Ref:
 def row_length(self: Ref, dim: Any) -> int:
     """How many elements a row over ``dim`` has."""
     return math.prod([self.shape[d] for d in all_dims(self, dim)])
+
+
+def beside(shared: Ref, self: Ref, dim: Any) -> Ref:
+    """What all rows over ``dim`` of a value share, in a shape that broadcasts with it."""
+    dims = all_dims(self, dim)
+    return reshaped(shared, [n if d in dims else 1 for d, n in enumerate(self.shape)])
 
 
 def one_for_each_row(kept: Ref, self: Ref, dim: Any, keepdim: bool) -> Ref:

@@ -20,7 +20,13 @@ from tengen.testing.declared import declarations
 HERE = Place("test.yaml", 1, 1)
 ONE, TWO = "Tensor self, int dim", "Tensor self, Tensor other, int dim"
 MANY = "Tensor self, int[1]? dim=None"
-OVER = {ONE: "over self[dim: n]\n", MANY: "over self[dim: n]\n", TWO: "over self[dim: n], other[dim: n]\n"}
+WEIGHTED = "Tensor self, Tensor weight, int dim"
+OVER = {
+    WEIGHTED: "over self[dim: n], weight[n]\n",
+    ONE: "over self[dim: n]\n",
+    MANY: "over self[dim: n]\n",
+    TWO: "over self[dim: n], other[dim: n]\n",
+}
 SOFTMAX = "e = exp(self - constant(max(self)))\nout = e / sum(e)"
 LOGSUMEXP = "top = constant(max(self))\nout = log(sum(exp(self - top))) + top"
 #: The largest element, of formulas: rows without elements have none.
@@ -151,6 +157,18 @@ def test_rows_over_several_dims() -> None:
     found = written(derivative("out = sum(self * self) / n", f"{MANY}, bool keepdim=False"))
     assert found["self"] == "2 * (_restore_dims(grad, dim, keepdim, self.dim()) * self) / count_of(self, dim)"
     assert found["tangent"].endswith(".reshape(result.shape)")
+
+
+def test_a_row_that_all_rows_share() -> None:
+    """It stands beside the rows; what it gets of each row is added up."""
+    made = body("out = self * weight", WEIGHTED)
+    assert (made.rows, made.shared) == (("self",), ("weight",))
+    assert write(made.form()) == "lambda axis, n, self, weight: self * weight"
+    assert row_of(made.kernel("scaled"))[2] == "(n),(n)->(n)"
+    found = written(derivative("out = self * weight", WEIGHTED))
+    assert found["self"] == "grad * beside(weight, self, dim)"
+    assert found["weight"] == "over_rows(grad * self, dim).reshape(weight.shape)"
+    assert found["tangent"] == "self_t * beside(weight, self, dim) + beside(weight_t, self, dim) * self"
 
 
 def test_rows_without_elements() -> None:

@@ -68,6 +68,23 @@ OPERATORS = """\
     ((self - np.mean(self, axis=dim, keepdims=True)) / np.sqrt(np.var(self, axis=dim, keepdims=True) + eps),
     np.mean(self, axis=dim, keepdims=keepdim), 1 / np.sqrt(np.var(self, axis=dim, keepdims=keepdim) + eps))
 
+- func: scaled_of(Tensor self, Tensor weight, int[1] dim, float eps=1e-2) -> (Tensor, Tensor)
+  body: |
+    over self[dim: n], weight[n]
+    out1 = 1 / sqrt(mean(self * self) + eps)
+    out0 = self * out1 * weight + sum(weight)
+  samples:
+    - "[3, 4], [4], 1"
+    - "[2, 3, 4], [3, 4], (1, -1)"
+    - "[2, 3, 4], [2, 4], (0, 2), eps=1.0"
+    - "[3, 4], [3], (0,)"
+    - "[], [], 0"
+  errors: ["[3, 4], [3], 1: RuntimeError", "[3, 4], [3, 4], 1: RuntimeError"]
+  reference: >
+    (self / np.sqrt(np.mean(self ** 2, axis=dim if self.ndim else None, keepdims=True) + eps)
+    * weight.reshape([n if d in [k % self.ndim for k in dim] else 1 for d, n in enumerate(self.shape)])
+    + np.sum(weight), 1 / np.sqrt(np.mean(self ** 2, axis=dim if self.ndim else None) + eps))
+
 - func: apart_of(Tensor self, int dim=-1) -> (Tensor values, Tensor total)
   body: |
     over self[dim: n]
@@ -98,7 +115,7 @@ assert tengen.allclose(total.cpu(), x.prod(0)) and tengen.allclose(values.cpu(),
 def test_all_that_follows(workshop: Workshop) -> None:
     workshop.library("rowlib", declarations__native_functions__yaml=OPERATORS)
     workshop.tengen("gen", folder="rowlib")
-    short = "softmax", "logsumexp", "distance", "middle", "spread", "normal", "apart"
+    short = "softmax", "logsumexp", "distance", "middle", "spread", "normal", "scaled", "apart"
     names = [f"rowlib::{name}_of" for name in short]
-    assert "7 operators verified" in workshop.tengen("verify", "--strict", *names, folder="rowlib")
+    assert "8 operators verified" in workshop.tengen("verify", "--strict", *names, folder="rowlib")
     workshop.python(ON_DASK)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..bodies import axes_of, check_rows, given, one_shape, reduced_shape
+from ..bodies import axes_of, check_rows, check_shared, given, one_shape, reduced_shape
 from ..dims import Dims
 from .array import MetaArray
 
@@ -19,11 +19,13 @@ def run_body(
     dim: int | Dims,
     keepdim: bool,
     rows: Sequence[MetaArray],
+    shared: Sequence[MetaArray],
     *numbers: float,
 ) -> Any:
     """The results of ``kernels.bodies.run_body``, without elements, and its errors."""
     shape = one_shape([a.shape for a in rows])
     axes = axes_of(dim, len(shape))
+    check_shared(shape, axes, [a.shape for a in shared])
     if nonempty and 0 in shape and not all(kept):
         check_rows(shape, dim)
     fewer = reduced_shape(shape, axes, keepdim)

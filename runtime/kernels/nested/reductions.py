@@ -154,14 +154,16 @@ def run_body(
     dim: int | Dims,
     keepdim: bool,
     rows: Sequence[RaggedArray],
+    shared: Sequence[Array],
     *numbers: float,
 ) -> Any:
-    """``kernels.bodies.run_body`` of each component. RuntimeError for bodies with several results."""
-    if len(kept) > 1 or (len(rows) > 1 and not kept[0]):
+    """``kernels.bodies.run_body`` of each component. RuntimeError for bodies with several results, or with
+    operands that rows share."""
+    if shared or len(kept) > 1 or (len(rows) > 1 and not kept[0]):
         raise RuntimeError(f"{name} has no form for nested tensors")
 
     def of_arrays(at: Any, keep: bool, *arrays: Array) -> Any:
-        return bodies.run_body(kernels, name, form, kept, nonempty, at, keep, arrays, *numbers)
+        return bodies.run_body(kernels, name, form, kept, nonempty, at, keep, arrays, (), *numbers)
 
     first, *others = rows
     dims = (dim,) if isinstance(dim, int) else dim
