@@ -27,9 +27,7 @@ def restored(reduced: Tensor, dim: Dims, keepdim: bool, ndim: int) -> Tensor:
 
 def count_of(self: Tensor, dim: Dims) -> int:
     """How many elements a reduction over ``dim`` takes together."""
-    if self.ndim == 0 or dim is None or dim == ():
-        return self.numel()
-    return prod([self.shape[d] for d in ((dim,) if isinstance(dim, int) else dim)])
+    return prod([self.shape[d] for d in dims_of(self, dim)])
 
 
 def beside(shared: Tensor, self: Tensor, dim: Dims) -> Tensor:

@@ -56,7 +56,7 @@ def run_body(
         if kernel is not None and all([a.dtype == first.dtype for a in (*rows, *shared)]):
             return _natively(kernel, kept, keepdim, axes, rows, shared, numbers)
     if first.dtype.char in REDUCED:
-        wide = [[upcast(a) for a in operands] for operands in (rows, shared)]
+        wide = [upcast(a) for a in rows], [upcast(a) for a in shared]
         found = several(run_body(kernels, name, form, kept, nonempty, dim, keepdim, *wide, *numbers))
         return given([converted(np.asarray(a), first.dtype) for a in found])
     if not first.size:
@@ -134,79 +134,41 @@ def _natively(
     shape, dtype = arrays[0].shape, arrays[0].dtype
     ndim, number = len(shape), np.float32 if dtype.char in REDUCED else dtype.type
     shared = [*[as_bits(in_rows(a).reshape(-1)) for a in beside], *[number(n) for n in numbers]]
-    order = None
+    single, fewer = [reduced_shape(shape, axes, keep) for keep in (True, False)]
+    length = length_of(shape, axes)
+    results = turned = [np.empty(shape if row else single, dtype) for row in kept]
     if axes[0] != ndim - len(axes):  # the kernel's rows come last
         order = [*[d for d in range(ndim) if d not in axes], *axes]
         arrays = [a.transpose(order) for a in arrays]
-    if len(axes) == 1 and arrays[0].size <= STRIDED_ROWS:
-        results = _of_few(kernel, kept, shape, axes[0], order, arrays, shared)
-    elif order is None:
-        results = _of_rows(kernel, kept, shape, axes, arrays, shared)
+        turned = [r.transpose(order) for r in results]
+    out = [as_bits(r if row else r.reshape(fewer)) for r, row in zip(turned, kept, strict=True)]
+    if len(axes) == 1 and arrays[0].size <= STRIDED_ROWS:  # one element after the other, wherever they are
+        kernel(*[as_bits(a) for a in arrays], *shared, out=tuple(out))
+    elif turned is results:
+        tables = [_table(o, length) if row else o.reshape(-1) for o, row in zip(out, kept, strict=True)]
+        share_rows(kernel, [_table(a, length) for a in arrays], shared, tables)
     else:
-        results = _of_turned(kernel, kept, shape, axes, order, arrays, shared)
-    if keepdim or all(kept):
-        return given(results)
-    fewer = reduced_shape(shape, axes, False)
-    return given([r if row else r.reshape(fewer) for r, row in zip(results, kept, strict=True)])
+        _in_copies(kernel, arrays, shared, out, length)
+    found = zip(results, kept, strict=True)
+    return given([r if row or keepdim else r.reshape(fewer) for r, row in found])
 
 
-def _of_few(
-    kernel: np.ufunc,
-    kept: Sequence[bool],
-    shape: Shape,
-    axis: int,
-    order: Sequence[int] | None,
-    arrays: Sequence[Array],
-    shared: Sequence[Any],
-) -> list[Array]:
-    """The results for few elements, of which the kernel takes one after the other, wherever they are."""
-    fewer, dtype = (*shape[:axis], 1, *shape[axis + 1 :]), arrays[0].dtype
-    results = [np.empty(shape if row else fewer, dtype) for row in kept]
-    turned = results if order is None else [r.transpose(order) for r in results]
-    out = [as_bits(r if row else r[..., 0]) for r, row in zip(turned, kept, strict=True)]
-    kernel(*[as_bits(a) for a in arrays], *shared, out=tuple(out))
-    return results
+def _table(array: Array, length: int) -> Array:
+    """An array as a matrix of its rows, contiguous."""
+    return as_bits(in_rows(array).reshape(-1, length))
 
 
-def _of_rows(
-    kernel: np.ufunc,
-    kept: Sequence[bool],
-    shape: Shape,
-    axes: Shape,
-    arrays: Sequence[Array],
-    shared: Sequence[Any],
-) -> list[Array]:
-    """The results for rows that are the last dims; where they are not contiguous they are copied."""
-    length, fewer = length_of(shape, axes), reduced_shape(shape, axes, True)
-    results = [np.empty(shape if row else fewer, arrays[0].dtype) for row in kept]
-    tables = [as_bits(in_rows(a).reshape(-1, length)) for a in arrays]
-    out = [as_bits(r.reshape((-1, length) if row else -1)) for r, row in zip(results, kept, strict=True)]
-    share_rows(kernel, tables, shared, out)
-    return results
-
-
-def _of_turned(
-    kernel: np.ufunc,
-    kept: Sequence[bool],
-    shape: Shape,
-    axes: Shape,
-    order: Sequence[int],
-    arrays: Sequence[Array],
-    shared: Sequence[Any],
-) -> list[Array]:
-    """The results for rows that are other dims, which come last in ``arrays``: of copies, block by block."""
-    length, fewer = length_of(shape, axes), reduced_shape(shape, axes, True)
-    outer = reduced_shape(shape, axes, False)
-    results = [np.empty(shape if row else fewer, arrays[0].dtype) for row in kept]
-    out = [r.transpose(order) if row else r.reshape(outer) for r, row in zip(results, kept, strict=True)]
+def _in_copies(
+    kernel: np.ufunc, arrays: Sequence[Array], shared: Sequence[Any], out: Sequence[Array], length: int
+) -> None:
+    """Call a kernel with rows that are not contiguous: block by block with copies."""
 
     def task(*parts: Array) -> None:
-        tables = [as_bits(in_rows(a).reshape(-1, length)) for a in parts[: len(arrays)]]
+        tables = [_table(a, length) for a in parts[: len(arrays)]]
         for part, found in zip(parts[len(arrays) :], several(kernel(*tables, *shared)), strict=True):
-            as_bits(part)[...] = found.reshape(part.shape)
+            part[...] = found.reshape(part.shape)
 
     in_blocks_of_rows(task, *arrays, *out)
-    return results
 
 
 def several(found: Any) -> Sequence[Array]:

@@ -214,22 +214,18 @@ def sorted_along(self: Ref, dim: int, descending: bool) -> tuple[Ref, Ref]:
 
 def softmax(self: Ref, dim: int, result: Any) -> Ref:
     """The exponentials as shares of their sum."""
-    value = cast(self, result.dtype)
-    if not self.ndim:
-        made: Ref = onnx.Softmax(onnx.Unsqueeze(value, [0]), axis=0)
-        return onnx.Squeeze(made, [0])  # type: ignore[no-any-return]
-    made = onnx.Softmax(value, axis=dim % self.ndim)
-    return made
+    return _shares("Softmax", self, dim, result)
 
 
 def log_softmax(self: Ref, dim: int, result: Any) -> Ref:
     """The logarithm of softmax."""
-    value = cast(self, result.dtype)
-    if not self.ndim:
-        made: Ref = onnx.LogSoftmax(onnx.Unsqueeze(value, [0]), axis=0)
-        return onnx.Squeeze(made, [0])  # type: ignore[no-any-return]
-    made = onnx.LogSoftmax(value, axis=dim % self.ndim)
-    return made
+    return _shares("LogSoftmax", self, dim, result)
+
+
+def _shares(operator: str, self: Ref, dim: int, result: Any) -> Ref:
+    value, function = cast(self, result.dtype), getattr(onnx, operator)
+    made: Ref = function(value if self.ndim else onnx.Unsqueeze(value, [0]), axis=dim % (self.ndim or 1))
+    return made if self.ndim else onnx.Squeeze(made, [0])  # type: ignore[no-any-return]
 
 
 def triangle(self: Ref, diagonal: int, upper: bool) -> Ref:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..bodies import axes_of
 from ..dims import wrap_dim, wrap_dims
 from ..moments import degrees_of_freedom
 from ..reductions import check_nonempty, count, restored_shape
@@ -12,16 +13,11 @@ from .common import Array, as_array, cast, flat, is_bool, is_complex, is_integra
 Dims = tuple[int, ...] | None
 
 
-def axes(self: Array, dim: Dims) -> tuple[int, ...]:
-    """The dimensions from the front; all of them where none is named."""
-    return wrap_dims(dim, self.ndim) if dim else tuple(range(self.ndim))
-
-
 def _folded(
     xp: Any, self: Array, dim: Dims, keepdim: bool, dtype: Any, of_numbers: Any, of_bools: Any
 ) -> Array:
     """The reduction over ``dim``, computed in ``dtype``: by default the input's, int64 for integers."""
-    over = axes(self, dim)
+    over = axes_of(dim, self.ndim)
     if dtype is None:
         dtype = xp.int64 if is_integral(xp, self) or is_bool(xp, self) else self.dtype
     self = cast(xp, self, dtype)
@@ -80,7 +76,7 @@ def var_dim(xp: Any, self: Array, dim: Dims, correction: float | None, keepdim: 
     own = 1 if correction is None else correction
     if not is_real(xp, self) or count(self, dim) <= own:
         return var_mean(xp, self, dim, correction, keepdim)[0]
-    return xp.var(self, axis=axes(self, dim), correction=own, keepdims=keepdim)
+    return xp.var(self, axis=axes_of(dim, self.ndim), correction=own, keepdims=keepdim)
 
 
 def std_mean(xp: Any, self: Array, dim: Dims, correction: float | None, keepdim: bool) -> tuple[Array, Array]:
@@ -120,26 +116,26 @@ def any_dims(xp: Any, self: Array, dim: Dims, keepdim: bool) -> Array:
 
 
 def _tested(xp: Any, function: Any, self: Array, dim: Dims, keepdim: bool) -> Array:
-    over = axes(self, dim) if dim is None else wrap_dims(dim, self.ndim)  # () is no dimension
+    over = axes_of(dim, self.ndim) if dim is None else wrap_dims(dim, self.ndim)  # () is no dimension
     found = function(self if is_bool(xp, self) else self != 0, axis=over, keepdims=keepdim)
     return xp.astype(found, xp.uint8) if self.dtype == xp.uint8 else found
 
 
 def count_nonzero(xp: Any, self: Array, dim: Dims) -> Array:
     """How many elements over ``dim`` are not zero."""
-    return xp.sum(xp.astype(self != 0, xp.int64), axis=axes(self, dim), dtype=xp.int64)
+    return xp.sum(xp.astype(self != 0, xp.int64), axis=axes_of(dim, self.ndim), dtype=xp.int64)
 
 
 def amax(xp: Any, self: Array, dim: Dims, keepdim: bool) -> Array:
     """The greatest over ``dim``, NaN where there is one."""
     check_nonempty(tuple(self.shape), dim)
-    return xp.max(self, axis=axes(self, dim), keepdims=keepdim)
+    return xp.max(self, axis=axes_of(dim, self.ndim), keepdims=keepdim)
 
 
 def amin(xp: Any, self: Array, dim: Dims, keepdim: bool) -> Array:
     """The least over ``dim``, NaN where there is one."""
     check_nonempty(tuple(self.shape), dim)
-    return xp.min(self, axis=axes(self, dim), keepdims=keepdim)
+    return xp.min(self, axis=axes_of(dim, self.ndim), keepdims=keepdim)
 
 
 def aminmax(xp: Any, self: Array, dim: int | None, keepdim: bool) -> tuple[Array, Array]:
@@ -223,7 +219,7 @@ def linalg_vector_norm(xp: Any, self: Array, ord: Any, dim: Dims, keepdim: bool,
         raise RuntimeError(
             f"linalg.vector_norm: Expected a floating point or complex tensor, got {self.dtype}"
         )
-    over = axes(self, dim)
+    over = axes_of(dim, self.ndim)
     size = xp.abs(cast(xp, self, dtype) if dtype is not None else self)
     if ord in (float("inf"), float("-inf")):
         check_nonempty(tuple(self.shape), dim)

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..layout import check_fits, contiguous_strides
+from ..layout import check_fits
 from ..strided import element_strides
 from .array import NO_DATA, MetaArray
 
@@ -144,10 +144,6 @@ def same_layout(a: MetaArray, b: MetaArray) -> bool:
 
 def is_contiguous(a: MetaArray) -> bool:
     return a.is_contiguous
-
-
-def contiguous_layout(shape: Sequence[int]) -> tuple[int, ...]:
-    return contiguous_strides(tuple(shape))
 
 
 # ------------------------------------------------------------------------------------- data

@@ -142,9 +142,6 @@ def _over_last(kernel: Kernel, self: RaggedArray, chosen: Sequence[int], keepdim
     )
 
 
-# -- bodies
-
-
 def run_body(
     kernels: None,
     name: str,
