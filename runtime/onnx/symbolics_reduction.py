@@ -225,7 +225,7 @@ def log_softmax(self: Ref, dim: int, result: Any) -> Ref:
 def _shares(operator: str, self: Ref, dim: int, result: Any) -> Ref:
     value, function = cast(self, result.dtype), getattr(onnx, operator)
     made: Ref = function(value if self.ndim else onnx.Unsqueeze(value, [0]), axis=dim % (self.ndim or 1))
-    return made if self.ndim else onnx.Squeeze(made, [0])  # type: ignore[no-any-return]
+    return made if self.ndim else onnx.Squeeze(made, [0])
 
 
 def triangle(self: Ref, diagonal: int, upper: bool) -> Ref:
