@@ -316,7 +316,7 @@ static PyObject *given_results(PyArrayObject **results, int count) {
 /* What a native kernel makes of the rows of small contiguous arrays, the first of which has its rows along the last
    dimension. NULL without an exception where it is for Python to say: for NumPy too, which looks at the flags that such
    a kernel raises.
-   Repeats kernels/native_kernels.py: over_rows, of_rows. Compared by test_kernels.py: test_kernels. */
+   Repeats kernels/native_kernels.py: of_rows; kernels/bodies.py: run_body. Compared by test_kernels.py: test_kernels. */
 PyObject *rows_result(PyObject *kernel, PyObject *const *operands, Py_ssize_t count, int keep) {
     Native native;
     if (!is_ufunc(kernel) || !find_native(kernel, &native) || native.operands != count || !native.is_row[0]) return NULL;
