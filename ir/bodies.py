@@ -123,10 +123,10 @@ class Body:
         return any([_takes_extreme(expr) for _, expr in self.statements])
 
     def inlined(self) -> tuple[Expr, ...]:
-        """The results, each as one expression of the arguments."""
+        """The results for rows that have elements, each as one expression of the arguments, without means."""
         known: dict[str, Expr] = {}
         for name, expr in self.statements:
-            known[name] = replaced(expr, known)
+            known[name] = replaced(without_means(of_elements(expr)), known)
         return tuple([known[name] for name in self.results])
 
     def kernel(self, name: str) -> NativeKernel:
@@ -137,7 +137,7 @@ class Body:
             Operand(result, (LENGTH,) if kept else ())
             for result, kept in zip(self.results, self.kept, strict=True)
         ]
-        statements = tuple([(target, rewritten(expr, _of_machine)) for target, expr in self.statements])
+        statements = tuple([(target, _of_machine(expr)) for target, expr in self.statements])
         return NativeKernel(name, tuple(inputs), tuple(outputs), statements)
 
     def form(self, of_ufuncs: bool = False) -> Lambda:
@@ -209,13 +209,15 @@ def is_number(expr: Expr, numbers: Collection[str]) -> bool:
 
 
 def _of_machine(expr: Expr) -> Expr:
-    """A part of a body as native kernels have it."""
-    match expr:
-        case Call(Name(name), (value,)) if name == CONSTANT:
-            return value
-        case Conditional(_, then):
-            return then
-    return without_means(expr) if is_reduction(expr) else expr
+    """An expression of a body as native kernels have it."""
+
+    def change(part: Expr) -> Expr:
+        match part:
+            case Call(Name(name), (value,)) if name == CONSTANT:
+                return value
+        return part
+
+    return rewritten(without_means(of_elements(expr)), change)
 
 
 def _of_numpy(expr: Expr) -> Expr:

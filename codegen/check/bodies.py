@@ -85,8 +85,8 @@ class _BodyReader:
         self.tensors = [a.name for a in schema.arguments if a.is_tensor]
         self.rows: tuple[str, ...] = ()
         self.shared: tuple[str, ...] = ()
-        #: Where names are assigned that are made of rows, and others.
-        self.of_rows: dict[str, int] = {}
+        #: Names that are made of rows, and where those are assigned that are not.
+        self.of_rows: set[str] = set()
         self.constant: dict[str, int] = {}
         self.known = {*self.tensors, *self.numbers}
         self.good = True
@@ -165,7 +165,7 @@ class _BodyReader:
         if is_number(value, self.numbers):
             self.numbers.add(target.id)
         if names_in(value) & {*self.rows, *self.of_rows}:
-            self.of_rows[target.id] = at
+            self.of_rows.add(target.id)
         else:
             self.constant[target.id] = at
         return target.id, value

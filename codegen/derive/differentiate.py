@@ -11,9 +11,10 @@ from collections.abc import Iterator
 
 from ..model.names import EXPLICIT
 from ..model.operators import Declarations, Derivative, Kernel, Operator
+from ..parse.formula import result_names
 from .graph import Underivable
 from .plan import POINTWISE, Language, Plan
-from .rows import RowsPlan, results_of
+from .rows import RowsPlan
 
 
 def differentiate(declared: Declarations) -> tuple[Derivative, ...]:
@@ -65,7 +66,7 @@ def _plans(operator: Operator, language: Language) -> Iterator[Plan]:
     """With the inputs saved, and where that is allowed with the result."""
     body = operator.body
     if body is not None:
-        results = results_of(operator)
+        results = result_names(operator.schema.returns)
         for saved in ((), *[(name,) for name in results], results):
             yield RowsPlan(operator, body, language, saved)
         return

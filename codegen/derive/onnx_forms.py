@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ...ir.bodies import CONSTANT, CONSTANTS, LENGTH, Body, is_reduction, without_means
+from ...ir.bodies import CONSTANT, CONSTANTS, LENGTH, Body, is_reduction
 from ...ir.expressions import (
     BINARY,
     UNARY,
@@ -28,7 +28,6 @@ from ...ir.expressions import (
     Parameter,
     free_names,
     replaced,
-    rewritten,
     walk,
 )
 from ...ir.writer import write
@@ -102,7 +101,7 @@ def _symbolic_of_body(
     writer.body = body
     results: list[Expr] = []
     for expr, row in zip(body.inlined(), body.kept, strict=True):
-        made = writer.chosen(rewritten(expr, without_means))
+        made = writer.chosen(expr)
         if not row:
             given = made, Name(body.rows[0]), Name(body.dim), body.keepdim
             made = Call(writer.called("one_for_each_row", None), given)
@@ -247,8 +246,6 @@ class _RowsWriter(_Writer):
             case Name(name) if name in self.body.shared:
                 operands = expr, Name(self.body.rows[0]), Name(self.body.dim)
                 return Call(self.called("beside", None), operands)
-            case Conditional(_, then, _):  # of rows that have elements
-                return self.value(then)
             case Call(Name(name), (row,)) if name == CONSTANT:
                 return self.value(row)
             case Call(Name(name), (row,)) if is_reduction(expr):

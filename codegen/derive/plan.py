@@ -109,8 +109,12 @@ class Plan:
                 continue
             for part, local in self._named_locals(node, leading):
                 term = graph.multiply(adjoint, local)
-                adjoints[part] = graph.add(adjoints[part], term) if part in adjoints else term
+                self.give(adjoints, part, term)
         return {a.name: adjoints.get(names[a.name], zero) for a in self.inputs}
+
+    def give(self, adjoints: dict[Node, Node], node: Node, term: Node) -> None:
+        """Add to what a node has got."""
+        adjoints[node] = self.graph.add(adjoints[node], term) if node in adjoints else term
 
     def _leading(self, order: Iterable[Node], wanted: Collection[Node]) -> set[Node]:
         """The nodes that inputs lead to."""

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from ...ir.bodies import CONSTANT, CONSTANTS, LENGTH, REDUCTIONS, Body, is_reduction, without_means
-from ...ir.expressions import Attribute, Call, Conditional, Constant, Elements, Expr, Name, rewritten
+from ...ir.bodies import CONSTANT, CONSTANTS, LENGTH, REDUCTIONS, Body, is_reduction
+from ...ir.expressions import Attribute, Call, Conditional, Constant, Elements, Expr, Name
 from ..model.operators import Operator
+from ..parse.formula import result_names
 from .graph import Graph, Node, Underivable, postorder
 from .plan import Language, Plan, is_real
 
@@ -108,8 +109,6 @@ class RowsGraph(Graph):
                 return self.length
             case Name(name) if name in CONSTANTS and name not in names:
                 return self.number(float(name))
-            case Conditional(_, then, _):  # nothing is made of rows without elements
-                return self.read(then, names)
             case Call(Name(name), (value,)) if name == CONSTANT:
                 return self._node(_CONSTANT, (self.read(value, names),))
             case Call(Name(name), (value,)) if is_reduction(tree):
@@ -171,7 +170,7 @@ class RowsPlan(Plan):
     ) -> None:
         self.operator, self.body, self.with_results = operator, body, with_results
         self.kernel = next(iter(operator.kernels.values()))
-        self.results = results_of(operator)
+        self.results = result_names(operator.schema.returns)
         several = len(self.results) > 1
         kept = dict(zip(self.results, body.kept, strict=True))
         self.of_grads = {name: f"grad_{name}" if several else "grad" for name in kept}
@@ -183,7 +182,7 @@ class RowsPlan(Plan):
         names |= {name: graph.name(name, True) for name in body.shared}
         graph.shared |= {names[name] for name in body.shared}
         names |= {name: graph.name(name, False) for name in body.numbers}
-        made = [graph.read(rewritten(expr, without_means), names) for expr in body.inlined()]
+        made = [graph.read(expr, names) for expr in body.inlined()]
         self.roots = dict(zip(self.results, made, strict=True))
         self.inputs = [a for a in operator.schema.arguments if a.is_tensor]
         self.grad_of = {name: graph.name(grad, True) for name, grad in self.of_grads.items()}
@@ -213,7 +212,7 @@ class RowsPlan(Plan):
         graph = self.rows
         adjoints: dict[Node, Node] = {}
         for name, root in self.roots.items():
-            self._add(adjoints, root, self.grad_of[name])
+            self.give(adjoints, root, self.grad_of[name])
         for node in reversed(self.order):
             adjoint = adjoints.get(node)
             if adjoint is None or adjoint is graph.zero or node not in self.leading:
@@ -223,11 +222,8 @@ class RowsPlan(Plan):
                     term = graph.reduce("sum", term)
                 if graph.differs(node) and not graph.differs(part):
                     term = graph.across(term)
-                self._add(adjoints, part, term)
+                self.give(adjoints, part, term)
         return [adjoints.get(node, graph.zero) for node in wanted]
-
-    def _add(self, adjoints: dict[Node, Node], node: Node, term: Node) -> None:
-        adjoints[node] = self.graph.add(adjoints[node], term) if node in adjoints else term
 
     def differentiated(self, node: Node) -> tuple[Node, ...]:
         return () if node.kind == _CONSTANT else node.parts
@@ -311,14 +307,6 @@ class RowsPlan(Plan):
             return Call(Attribute(made, "reshape"), (Attribute(Name(name), "shape"),))
         squeezed = Call(Attribute(made, "squeeze"), (Name(self.body.dim),))
         return Conditional(self.body.keepdim, made, squeezed) if self.body.keeps else squeezed
-
-
-def results_of(operator: Operator) -> list[str]:
-    """What formulas call the results."""
-    returns = operator.schema.returns
-    if len(returns) == 1:
-        return ["result"]
-    return [r.name or f"result{i}" for i, r in enumerate(returns)]
 
 
 def _holds(nodes: Sequence[Node], others: Sequence[Node]) -> bool:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import tengen.generated.functions as F
 
+from ..kernels.dims import axes_of
+
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
 
@@ -27,26 +29,21 @@ def restored(reduced: Tensor, dim: Dims, keepdim: bool, ndim: int) -> Tensor:
 
 def count_of(self: Tensor, dim: Dims) -> int:
     """How many elements a reduction over ``dim`` takes together."""
-    return prod([self.shape[d] for d in dims_of(self, dim)])
+    axes = axes_of(dim, self.ndim)
+    return prod([n for d, n in enumerate(self.shape) if d in axes])
 
 
 def beside(shared: Tensor, self: Tensor, dim: Dims) -> Tensor:
     """What all rows over ``dim`` of a tensor share, in a shape that broadcasts with it."""
-    dims = dims_of(self, dim)
+    dims = axes_of(dim, self.ndim)
     return shared.reshape([n if d in dims else 1 for d, n in enumerate(self.shape)])
 
 
 def over_rows(values: Tensor, dim: Dims) -> Tensor:
     """The sum over all dimensions but ``dim``, which are kept with size 1."""
-    others = tuple(set(range(values.ndim)) - dims_of(values, dim))
+    dims = axes_of(dim, values.ndim)
+    others = tuple([d for d in range(values.ndim) if d not in dims])
     return values.sum(others, True) if others else values
-
-
-def dims_of(self: Tensor, dim: Dims) -> set[int]:
-    """The dimensions that ``dim`` names, counted from the front; all of them where it names none."""
-    if dim is None or dim == ():
-        return set(range(self.ndim))
-    return {d % self.ndim for d in ((dim,) if isinstance(dim, int) else dim)} if self.ndim else set()
 
 
 # -- extrema and selections --------------------------------------------------------------------

@@ -11,7 +11,7 @@ import numpy as np
 from ..core.costs import STRIDED_ROWS
 from ..machine_code import Kernels
 from .copies import in_rows
-from .dims import Dims, wrap_dim, wrap_dims
+from .dims import Dims, axes_of, reduced_shape
 from .dtypes import REDUCED
 from .native_kernels import as_bits, kernel_of
 from .reduced import converted, upcast
@@ -73,26 +73,9 @@ def run_body(
     return given([a if row or keepdim else a.squeeze(axis) for a, row in zip(found, kept, strict=True)])
 
 
-def axes_of(dim: int | Dims, ndim: int) -> Shape:
-    """The dims that rows are over, from the front and in order: all of them where none is named.
-
-    IndexError for one out of range, RuntimeError for one that is named twice.
-    """
-    if isinstance(dim, int):
-        return (wrap_dim(dim, ndim),) if ndim else wrap_dims((dim,), 0)
-    return tuple(sorted(wrap_dims(dim, ndim))) if dim else tuple(range(ndim))
-
-
 def length_of(shape: Shape, axes: Shape) -> int:
     """How many elements rows have."""
     return math.prod([shape[d] for d in axes])
-
-
-def reduced_shape(shape: Shape, axes: Shape, keepdim: bool) -> Shape:
-    """The shape of what is one number for each row."""
-    if keepdim:
-        return tuple([1 if d in axes else n for d, n in enumerate(shape)])
-    return tuple([n for d, n in enumerate(shape) if d not in axes])
 
 
 def sizes_beside(shape: Shape, axes: Shape) -> Shape:

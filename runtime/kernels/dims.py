@@ -37,6 +37,23 @@ def wrap_dims(dims: Sequence[int], ndim: int) -> tuple[int, ...]:
     return wrapped if ndim else ()
 
 
+def axes_of(dim: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
+    """The dims that ``dim`` names, from the front and in order: all of them where it names none.
+
+    IndexError for one out of range, RuntimeError for one that is named twice.
+    """
+    if isinstance(dim, int):
+        return (wrap_dim(dim, ndim),) if ndim else wrap_dims((dim,), 0)
+    return tuple(sorted(wrap_dims(dim, ndim))) if dim else tuple(range(ndim))
+
+
+def reduced_shape(shape: tuple[int, ...], axes: tuple[int, ...], keepdim: bool) -> tuple[int, ...]:
+    """A shape without the axes, or with 1 in their places."""
+    if keepdim:
+        return tuple([1 if d in axes else n for d, n in enumerate(shape)])
+    return tuple([n for d, n in enumerate(shape) if d not in axes])
+
+
 def permutation(dims: Sequence[int], ndim: int) -> tuple[int, ...]:
     """All dimensions, each counted from the front, in the order given.
 

@@ -13,8 +13,8 @@ from tengen.autograd.input_metadata import fit_tensor
 from tengen.codegen.derive.differentiate import derivative_of
 from tengen.codegen.derive.graph import Underivable
 from tengen.codegen.derive.plan import Language
-from tengen.codegen.derive.rows import results_of
 from tengen.codegen.model.operators import Derivative, Formula
+from tengen.codegen.parse.formula import result_names
 from tengen.formulas import pointwise
 from tengen.formulas.reduction import count_of
 from tengen.testing import declared
@@ -76,7 +76,9 @@ def test_derived_gradients(name: str) -> None:
             rng = np.random.default_rng(seed(call))
             grads = [tengen.tensor(rng.standard_normal(r.shape)).to(r.dtype) for r in results]
             expected = tengen.autograd.grad(results, leaves, grads, allow_unused=True, materialize_grads=True)
-            known = dict(zip(results_of(call.operator), [r.detach() for r in results], strict=True))
+            known = dict(
+                zip(result_names(call.operator.schema.returns), [r.detach() for r in results], strict=True)
+            )
             named = [f"grad_{name}" if len(known) > 1 else "grad" for name in known]
             known |= dict(zip(named, grads, strict=True))
             compare(found, call, kind, known, [t.detach() for t in leaves], expected)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..bodies import axes_of, check_rows, check_shared, given, length_of, one_shape, several, sizes_beside
-from ..dims import Dims
+from ..bodies import check_rows, check_shared, given, length_of, one_shape, several, sizes_beside
+from ..dims import Dims, axes_of
 from .common import Array
 
 

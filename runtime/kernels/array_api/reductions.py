@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..bodies import axes_of
-from ..dims import wrap_dim, wrap_dims
+from ..dims import axes_of, wrap_dim, wrap_dims
 from ..moments import degrees_of_freedom
 from ..reductions import check_nonempty, count, restored_shape
 from .common import Array, as_array, cast, flat, is_bool, is_complex, is_integral, is_real, number_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..bodies import axes_of, check_rows, check_shared, given, one_shape, reduced_shape
-from ..dims import Dims
+from ..bodies import check_rows, check_shared, given, one_shape
+from ..dims import Dims, axes_of, reduced_shape
 from .array import MetaArray
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ..dims import wrap_dims
+from ..dims import axes_of, reduced_shape
 from .array import MetaArray, broadcast_shapes
 
 
@@ -26,24 +26,12 @@ def meta_broadcast(*arrays: MetaArray) -> tuple[int, ...]:
     return broadcast_shapes(*[a.shape for a in arrays])
 
 
-def reduced_shape(shape: Sequence[int], dim: int | Iterable[int] | None, keepdim: bool) -> tuple[int, ...]:
-    """``shape`` after a reduction over ``dim``; None and an empty list are all dims.
-
-    Raises IndexError for a dim out of range, RuntimeError for one that is named twice.
-    """
-    dims = wrap_dims((dim,) if isinstance(dim, int) else tuple(dim or ()), len(shape))
-    if not dims:
-        dims = tuple(range(len(shape)))
-    if keepdim:
-        return tuple([1 if d in dims else n for d, n in enumerate(shape)])
-    return tuple([n for d, n in enumerate(shape) if d not in dims])
-
-
 def meta_reduced(
     self: MetaArray,
-    dim: int | Iterable[int] | None = None,
+    dim: int | Sequence[int] | None = None,
     keepdim: bool = False,
     dtype: np.dtype[Any] | None = None,
 ) -> MetaArray:
     """The result of a reduction over ``dim`` (None: over everything)."""
-    return MetaArray(reduced_shape(self.shape, dim, keepdim), self.dtype if dtype is None else dtype)
+    shape = reduced_shape(self.shape, axes_of(dim, self.ndim), keepdim)
+    return MetaArray(shape, self.dtype if dtype is None else dtype)

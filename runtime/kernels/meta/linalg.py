@@ -20,7 +20,7 @@ from ..linalg_checks import (
 )
 from ..lstsq import lstsq_shape
 from .array import MetaArray
-from .common import reduced_shape
+from .common import meta_reduced
 
 Number = bool | int | float | complex
 INFO = np.dtype(np.int32)
@@ -86,7 +86,7 @@ def meta_linalg_vector_norm(
     self: MetaArray, ord: Number, dim: Sequence[int] | None, keepdim: bool, dtype: np.dtype[Any] | None
 ) -> MetaArray:
     result = check_norm(self.shape, self.dtype, ord, dim, dtype)[1]
-    return MetaArray(reduced_shape(self.shape, dim, keepdim), result)
+    return meta_reduced(self, dim, keepdim, result)
 
 
 def meta_linalg_qr(A: MetaArray, mode: str) -> tuple[MetaArray, MetaArray]:
