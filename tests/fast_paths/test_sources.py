@@ -53,7 +53,8 @@ def test_for_which_python_it_is_built(free_threaded: int, monkeypatch: pytest.Mo
 FOLDER = Path(fast_paths.__file__).parent
 #: What a comment says of the function behind it: which functions of the runtime's files it does the work of,
 #: and which tests of this folder compare the two ways.
-REPEATS = re.compile(r"Repeats (\S+\.py): ([\w., ]+)\. Compared by (\w+\.py): ([\w, ]+)\. \*/")
+OF_FILE = r"\S+\.py: [\w., ]+"
+REPEATS = re.compile(rf"Repeats ({OF_FILE}(?:; {OF_FILE})*)\. Compared by (\w+\.py: [\w, ]+)\. \*/")
 #: The machine itself, and what it knows of its objects: fast paths, classes, kernels, threads.
 MACHINERY = {
     "callable.c",
@@ -89,14 +90,18 @@ def unknown_names(source: str) -> list[str]:
         if said is None:
             wrong.append(comment)
             continue
-        module, functions, tests, compared = said.groups()
-        of_tests = {name for name in defined(Path(__file__).parent / tests) if name.startswith("test_")}
-        for path, names, known in (
-            (module, functions, defined(FOLDER.parent / module)),
-            (tests, compared, of_tests),
-        ):
-            wrong += [f"{path}: {name}" for name in names.split(", ") if name not in known]
+        repeated, compared = said.groups()
+        for of_file in repeated.split("; "):
+            path, names = of_file.split(": ")
+            wrong += [f"{path}: {name}" for name in unknown(names, defined(FOLDER.parent / path))]
+        path, names = compared.split(": ")
+        tests = {name for name in defined(Path(__file__).parent / path) if name.startswith("test_")}
+        wrong += [f"{path}: {name}" for name in unknown(names, tests)]
     return wrong
+
+
+def unknown(names: str, known: set[str]) -> list[str]:
+    return [name for name in names.split(", ") if name not in known]
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.c")), ids=lambda path: path.name)
@@ -109,6 +114,7 @@ def test_what_repeats_python_says_so(path: Path) -> None:
 def test_names_that_nothing_has_are_found() -> None:
     right = "/* Repeats kernels/views.py: view. Compared by test_leaves.py: test_as_in_python. */"
     assert unknown_names(right) == []
+    assert unknown_names(right.replace(": view.", ": view; kernels/no.py: f.")) == ["kernels/no.py: f"]
     assert unknown_names(right.replace(": view", ": viewed")) == ["kernels/views.py: viewed"]
     assert unknown_names(right.replace("views.py", "no.py")) == ["kernels/no.py: view"]
     assert unknown_names(right.replace("test_as_in_python", "leaf")) == ["test_leaves.py: leaf"]
