@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..model.diagnostics import Report, one_of
-from ..model.operators import Batching
+from ..model.operators import LOSS, Batching
 from ..model.schema import Schema
 from ..model.source import Located
 from ..parse.formula import parse_formula
@@ -42,8 +42,9 @@ class BatchingChecker:
             if composite and rule is None:
                 return None  # its parts draw
             return Batching("random", tensors, cases=() if rule is None else ((None, rule),))
-        if "pointwise" in tags:
-            return Batching("pointwise", tensors)
+        for word in ("pointwise", LOSS):
+            if word in tags:
+                return Batching(word, tensors)
         if "reduction" in tags and any(a.name == "dim" for a in schema.arguments):
             return Batching("reduction", tensors)
         return None

@@ -9,7 +9,7 @@ from ...ir.bodies import NATIVE_KERNELS, Body, BodyCall, kernel_of_body
 from ...ir.expressions import Attribute, Call, Elements, Name
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.names import COMPOSITES
-from ..model.operators import Formula, Kernel
+from ..model.operators import EXPRESSIONS, Formula, Kernel
 from ..model.schema import Argument, ListType, Schema
 from ..model.source import Located
 from ..parse.formula import as_text, length_of, parse_formula, place_of
@@ -176,7 +176,7 @@ class KernelChecker:
         else:
             primitives = self.sources.tables.primitives
             assert modules is not None
-            pointwise = "pointwise" in tags
+            pointwise = not EXPRESSIONS.isdisjoint(tags)
             vocabulary = KernelVocabulary(given, index, modules, primitives, pointwise, generic)
         check_names(formula, vocabulary, self.report)
         self.results(formula, schema)

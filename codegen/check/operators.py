@@ -9,7 +9,17 @@ from ...ir.bodies import Body
 from ..model.annotations import default
 from ..model.diagnostics import Report
 from ..model.names import BINARY_OPERATORS, CATEGORIES, COMPOSITES, OTHER_LAYOUT
-from ..model.operators import ELEMENTWISE, RESULT_OF_PROMOTION, Formula, Kernel, Operator, ResultLayout
+from ..model.operators import (
+    ELEMENTWISE,
+    EXPRESSIONS,
+    LOSS,
+    REDUCTION,
+    RESULT_OF_PROMOTION,
+    Formula,
+    Kernel,
+    Operator,
+    ResultLayout,
+)
 from ..model.schema import OperatorName, Schema
 from ..model.source import Located, Place
 from ..read.fields import kind_of, known_word, known_words, words
@@ -20,6 +30,7 @@ from .expand import Declared
 from .expected import expected_values
 from .kernels import KernelChecker, Sources
 from .layouts import parse_layouts, parse_mixtures
+from .refusals import OPERANDS, refusals
 from .rules import SymbolicChecker
 from .samples import SampleChecker
 from .signatures import check_autogen, check_signature
@@ -28,8 +39,6 @@ VARIANTS = ("function", "method")
 PROMOTE_KINDS = ("default", "int_to_float", "always_bool", "complex_to_float", "bool_to_long", "none")
 OUTS = ("cast", "exact", "computed", "truth")
 OVERLAPS = ("none", "free")
-#: The types of the arguments that take part in promotion.
-OPERANDS = ("Tensor", "Tensor?", "Scalar", "Scalar?")
 PROMOTE_KEYS = ("kind", "args", "zero_dim", "numbers")
 #: What an integral dtype makes of numbers, where it does not wrap them.
 NUMBERS = ("given", "fitting")
@@ -82,7 +91,7 @@ class OperatorChecker:
         composite = any(key in COMPOSITES for key in kernels)
         promote, promoted = self.promotion(declared, tags, composite)
         zero_dim, numbers = self.promotion_of_some(declared)
-        refuse, forbidden = self.refuse(declared)
+        refuse, refuse_args, forbidden = refusals(declared, self.report)
         autogen = self.autogen(declared)
         samples = self.sample_checker
         if "samples" not in declared.given and not tags & {"pointwise", "generated", OTHER_LAYOUT}:
@@ -108,7 +117,7 @@ class OperatorChecker:
             dtypes={} if composite else self.dtypes(fields.get("dtypes"), declared.schema.is_view),
             refuse=refuse,
             forbidden=forbidden,
-            refuse_args=self.refuse_args(declared),
+            refuse_args=refuse_args,
             same_dtype=self.same_dtype(declared),
             result=self.result(fields.get("result"), tags, promote),
             out=self.out(declared),
@@ -243,7 +252,7 @@ class OperatorChecker:
 
     def tags(self, located: Located | None, schema: Schema) -> frozenset[str]:
         chosen = self.words_of(located, self.sources.tables.tags, "tag")
-        self.pointwise(located, schema)
+        self.of_elements(located, schema)
         excluded = self.sources.tables.excluded
         for word, place in words(located, self.report) if located is not None else ():
             for other in sorted(excluded.get(word, frozenset()) & chosen):
@@ -251,13 +260,20 @@ class OperatorChecker:
                 self.report.error(place, message, length=len(word), expected="one of them")
         return chosen
 
-    def pointwise(self, located: Located | None, schema: Schema) -> None:
+    def of_elements(self, located: Located | None, schema: Schema) -> None:
         """Reports the tag of an operator whose kernel cannot be one expression over elements."""
-        if len(schema.returns) == 1 and schema.returns[0].type.is_tensor:
-            return
         given = ", ".join(str(r.type) for r in schema.returns) or "nothing"
+        single = len(schema.returns) == 1 and schema.returns[0].type.is_tensor
+        reduced = any([a.name == REDUCTION and str(a.type) == "int" for a in schema.arguments])
         for word, place in words(located, Report()) if located is not None else ():
-            if word == "pointwise":
+            if word == LOSS and not (single and reduced):
+                self.report.error(
+                    place,
+                    f"{schema.name} is no loss that can be reduced",
+                    length=len(word),
+                    expected=f"one Tensor as result, and int {REDUCTION}=Mean among the arguments",
+                )
+            if word == "pointwise" and not single:
                 self.report.error(
                     place,
                     f"a pointwise operator gives one Tensor, and {schema.name} gives {given}",
@@ -430,7 +446,7 @@ class OperatorChecker:
         self, declared: Declared, tags: frozenset[str], composite: bool
     ) -> tuple[str | None, tuple[str, ...]]:
         """The kind of promotion, None for none, and the arguments that take part."""
-        kind = "default" if "pointwise" in tags and not composite else "none"
+        kind = "none" if composite or EXPRESSIONS.isdisjoint(tags) else "default"
         chosen = tuple(a.name for a in declared.schema if str(a.type) in OPERANDS)
         located = declared.fields.get("promote")
         if located is not None:
@@ -458,29 +474,6 @@ class OperatorChecker:
         names = () if exempt is None else self.arguments(declared, exempt, ("Tensor", "Tensor?"))
         return names, None if numbers is None else str(numbers.value)
 
-    def refuse(self, declared: Declared) -> tuple[dict[str, str], dict[str, str]]:
-        """By category, why an operand is an error even where it would be promoted; by bool argument,
-        why it may not be true."""
-        located = declared.fields.get("refuse")
-        flags = [a.name for a in declared.schema.arguments if str(a.type) == "bool"]
-        categories: dict[str, str] = {}
-        forbidden: dict[str, str] = {}
-        for name, text in located.value.items() if located is not None else ():
-            if name == "args":
-                continue
-            known = (*CATEGORIES, *flags, "args")
-            if known_word(name, text.key or text.place, known, "category or bool argument", self.report):
-                found = forbidden if name in flags else categories
-                found[name] = " ".join(str(text.value).split())
-        return categories, forbidden
-
-    def refuse_args(self, declared: Declared) -> tuple[str, ...]:
-        """The arguments all of which must be of such categories to be an error; none where any one is."""
-        located = declared.fields.get("refuse")
-        if located is None or "args" not in located.value:
-            return ()
-        return self.arguments(declared, located.value["args"], OPERANDS)
-
     def same_dtype(self, declared: Declared) -> tuple[str, ...]:
         """The arguments whose dtypes must agree, where nothing promotes."""
         located = declared.fields.get("same_dtype")
@@ -490,7 +483,8 @@ class OperatorChecker:
         if located is not None:
             known_word(str(located.value), located.place, RESULTS, "kind of result", self.report)
             return str(located.value)
-        return RESULT_OF_PROMOTION.get(promote or "", "same") if "pointwise" in tags else "dynamic"
+        of_elements = not EXPRESSIONS.isdisjoint(tags)
+        return RESULT_OF_PROMOTION.get(promote or "", "same") if of_elements else "dynamic"
 
     def out(self, declared: Declared) -> str:
         located = declared.fields.get("out")

@@ -11,6 +11,7 @@ import keyword
 import re
 
 from ..model.annotations import parameter_name
+from ..model.names import ELEMENTS_GRADIENT
 from ..model.runtime_names import ALL, BINDINGS, FUNCTIONS, called
 from ..model.schema import Schema
 
@@ -29,7 +30,9 @@ _LOCAL = frozenset({
     "requires_grad", "spare", "storage", "storage_", "t", "wide",
 })  # fmt: skip
 #: What derivative formulas are given.
-_FORMULA = frozenset({"grad", "grad_input_mask", "grads", "original_self", "result", "retain_variables"})
+_FORMULA = frozenset(
+    {"grad", ELEMENTS_GRADIENT, "grad_input_mask", "grads", "original_self", "result", "retain_variables"}
+)
 #: What a Node keeps for itself in slots that begin with an underscore.
 _SLOT = frozenset({"input_metadata", "sequence_nr"})
 

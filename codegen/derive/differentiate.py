@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..model.names import EXPLICIT
-from ..model.operators import Declarations, Derivative, Kernel, Operator
+from ..model.operators import EXPRESSIONS, Declarations, Derivative, Kernel, Operator
 from ..parse.formula import result_names
 from .graph import Underivable
-from .plan import POINTWISE, Language, Plan
+from .losses import LossPlan
+from .plan import Language, Plan
 from .rows import RowsPlan
 
 
@@ -46,7 +47,7 @@ def kernel_of(operator: Operator) -> Kernel:
     """The expression of an operator. Raises Underivable when it has none."""
     if len(operator.schema.returns) != 1 or not operator.schema.returns[0].type.is_tensor:
         raise Underivable("it has several results")
-    if POINTWISE not in operator.tags and EXPLICIT not in operator.kernels:
+    if EXPRESSIONS.isdisjoint(operator.tags) and EXPLICIT not in operator.kernels:
         raise Underivable("it is not pointwise")
     for kernel in operator.kernels.values():
         if kernel.function is None:
@@ -71,5 +72,8 @@ def _plans(operator: Operator, language: Language) -> Iterator[Plan]:
             yield RowsPlan(operator, body, language, saved)
         return
     kernel = kernel_of(operator)
+    if operator.is_loss:
+        yield LossPlan(operator, kernel, language.graph(operator))
+        return
     for with_result in (False, True) if operator.saves_result else (False,):
         yield Plan(operator, kernel, language.graph(operator), with_result)

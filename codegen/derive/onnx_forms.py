@@ -34,7 +34,7 @@ from ...ir.writer import write
 from ..check.names import BUILTINS
 from ..check.onnx_language import ONNX
 from ..model.names import OPERANDS
-from ..model.operators import Formula, Kernel, Operator, Primitive, Rule
+from ..model.operators import EXPRESSIONS, REDUCTION, Formula, Kernel, Operator, Primitive, Rule
 from ..model.schema import OperatorName, Schema
 from ..read.functions import ABSOLUTE, Function, FunctionIndex
 from .ufuncs import Ufuncs
@@ -61,13 +61,15 @@ def with_symbolic(operator: Operator, primitives: Mapping[str, Primitive], index
     composite = any(key.startswith("Composite") for key in operator.kernels)
     if operator.symbolic is not None or not operator.kernels or composite:
         return operator
-    if "pointwise" not in operator.tags and operator.body is None:
+    if EXPRESSIONS.isdisjoint(operator.tags) and operator.body is None:
         return replace(operator, no_symbolic="it is not pointwise")
     try:
         if operator.body is not None:
             rule = _symbolic_of_body(operator, operator.body, primitives, index)
         else:
-            rule = derived_symbolic(operator.schema, operator.kernels, operator.opmath, primitives, index)
+            rule = derived_symbolic(
+                operator.schema, operator.kernels, operator.opmath, primitives, index, operator.is_loss
+            )
     except NoForm as reason:
         return replace(operator, no_symbolic=str(reason))
     return replace(operator, symbolic=rule)
@@ -79,8 +81,9 @@ def derived_symbolic(
     opmath: bool,
     primitives: Mapping[str, Primitive],
     index: FunctionIndex,
+    is_loss: bool = False,
 ) -> Rule:
-    """The symbolic of a pointwise operator. Raises NoForm where its kernel does not say it."""
+    """The symbolic of a pointwise operator, or of a loss. Raises NoForm where its kernel does not say it."""
     kernel = next((k for k in kernels.values() if k.function is None), None) or next(iter(kernels.values()))
     tree = kernel.formula.tree
     if kernel.function is not None:
@@ -88,7 +91,7 @@ def derived_symbolic(
             raise NoForm(f"the function {kernel.function} is none of tengen's")
         tree = Call(Name(kernel.formula.text), tuple([Name(a.name) for a in schema.arguments]))
         kernel = replace(kernel, calls={kernel.formula.text: kernel.function})
-    writer = _Writer(schema, kernel, opmath, primitives, index)
+    writer = (_LossWriter if is_loss else _Writer)(schema, kernel, opmath, primitives, index)
     return _rule(writer, writer.chosen(tree), schema)
 
 
@@ -146,8 +149,12 @@ class _Writer:
                 self.value(expr.condition), self.chosen(expr.then), self.chosen(expr.otherwise)
             )
         self.steps = 0
-        made = self.value(expr)
+        made = self.finished(self.value(expr))
         return self.widened(made) if self.opmath and self.steps > 1 else made
+
+    def finished(self, elements: Expr) -> Expr:
+        """What is made of the elements in the end."""
+        return elements
 
     def widened(self, made: Expr) -> Expr:
         """The same with float16 and bfloat16 computed in float32, and rounded once."""
@@ -234,6 +241,14 @@ class _Writer:
         of_library = kernel is not None and kernel.startswith(ABSOLUTE)
         found = self.index.functions.get(name, ())
         return [f for f in found if f.module.startswith(ABSOLUTE) == of_library]
+
+
+class _LossWriter(_Writer):
+    """Writes losses, whose elements are brought together."""
+
+    def finished(self, elements: Expr) -> Expr:
+        self.steps += 1
+        return Call(self.called("finished", None), (elements, Name(REDUCTION)))
 
 
 class _RowsWriter(_Writer):

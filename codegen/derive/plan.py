@@ -81,6 +81,9 @@ def known_operators(declared: Declarations) -> dict[str, Known]:
 class Plan:
     """One way to write an operator's gradients: with its result saved, or with its inputs only."""
 
+    #: What formulas call the gradient of each element.
+    gradient_of_elements = "grad"
+
     def __init__(self, operator: Operator, kernel: Kernel, graph: Graph, with_result: bool) -> None:
         self.operator = operator
         self.kernel = kernel
@@ -91,7 +94,7 @@ class Plan:
         self.inputs = [a for a in arguments if a.is_tensor]
         self.with_result = with_result
         self.partials = self._partials(names)
-        self.grad = graph.name("grad", True)
+        self.grad = graph.name(self.gradient_of_elements, True)
         self.gradients = {name: self._gradient(p) for name, p in self.partials.items()}
 
     # -- the chain rule ----------------------------------------------------------------------

@@ -10,6 +10,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Sequence
 
+from ...ir.writer import write
 from ..model.groups import Group, exported_name
 from ..model.names import CATEGORIES, LIMITED
 from ..model.operators import Operator, ScalarType
@@ -75,9 +76,7 @@ class DocstringWriter:
             if o.same_dtype:
                 yield f"RuntimeError where the dtypes of {_listed(map(_code, o.same_dtype))} differ."
             yield from (f"RuntimeError for {category}: {text}" for category, text in o.refuse.items())
-            yield from (
-                f"RuntimeError where {_code(name)} is true: {text}" for name, text in o.forbidden.items()
-            )
+            yield from (f"RuntimeError where {_code(write(f.condition))}: {f.text}" for f in o.forbidden)
         computed = [frozenset().union(*o.dtypes.values()) for o in operators if o.dtypes]
         if computed and len(computed) == len(operators):
             taken = frozenset().union(*computed)

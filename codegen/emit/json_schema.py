@@ -147,7 +147,7 @@ def _special(declared: Declarations) -> dict[str, dict[str, Any]]:
         "refuse": {
             "type": "object",
             "properties": {"args": names},
-            "propertyNames": {"anyOf": [{"enum": [*CATEGORIES, "args"]}, {"pattern": "^[a-z_]+$"}]},
+            "propertyNames": {"anyOf": [{"enum": [*CATEGORIES, "args"]}, {"pattern": "^[a-z_]"}]},
         },
         "operators": {"type": "object", "propertyNames": {"enum": sorted(SPECIAL_METHODS)}},
         "dtypes": {

@@ -35,14 +35,14 @@ from .results import Result
 
 #: An argument that may not require gradients, and the test of whether it does.
 Refused = tuple[str, Expr]
-#: An argument that may not be true, and why.
-Forbidden = tuple[str, str]
+#: What arguments may not be, and the text of the error.
+Forbiddance = tuple[Expr, Expr]
 
 
-def forbiddances(forbidden: Sequence[Forbidden]) -> Iterator[Statement]:
-    """The statements that refuse arguments that are true."""
-    for name, text in forbidden:
-        yield If(Name(name), (Raise(call("RuntimeError", Constant(text))),))
+def forbiddances(forbidden: Sequence[Forbiddance]) -> Iterator[Statement]:
+    """The statements that refuse such arguments."""
+    for condition, text in forbidden:
+        yield If(condition, (Raise(call("RuntimeError", text)),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class CallMethod(DefinedMethod):
     call: Expr
     refused: tuple[Refused, ...] = ()
     widened: Call | None = None  # what gives the arguments that reduced types widen; its result is rounded
-    forbidden: tuple[Forbidden, ...] = ()
+    forbidden: tuple[Forbiddance, ...] = ()
 
     def statements(self) -> Iterator[Statement]:
         yield from self._refusals(self.refused)
@@ -182,7 +182,7 @@ class KernelMethod(DefinedMethod):
     operands: tuple[str, ...] = ()  # of which ``call`` computes where they are small; else ``blocked`` does
     blocked: Expr | None = None
     may_be_scalars: bool = False  # whether ``call`` may give scalars of the array library's
-    forbidden: tuple[Forbidden, ...] = ()
+    forbidden: tuple[Forbiddance, ...] = ()
     shares: bool = (
         False  # whether what shares memory with ``self``, in a layout without views, has its version
     )

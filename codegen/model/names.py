@@ -25,6 +25,11 @@ POINTWISE_VALUES = "pointwise_values"
 
 #: The capability that calls operators with the tag below on these values, in the dtype that they have.
 STORED_VALUES = "stored_values"
+#: What formulas of losses call the gradient of each element, which others call grad.
+ELEMENTS_GRADIENT = "grad_of_elements"
+
+#: The capability of bringing the elements of losses together.
+LOSSES = "losses"
 
 #: The tag of operators that fill an output of as many elements as their result, whatever its shape.
 FILLS_OUT = "fills_out"

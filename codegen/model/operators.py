@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -137,6 +138,22 @@ class ResultLayout:
 
 
 @dataclass(frozen=True, slots=True)
+class Forbidden:
+    """What arguments may not be, a condition over those that are no Tensors, and the text of the error.
+
+    The text may have their names in braces, for their values.
+    """
+
+    condition: Expr
+    text: str
+
+
+def fields_of(text: str) -> tuple[str, ...]:
+    """The names in braces in a text. Raises ValueError where braces do not fit."""
+    return tuple([name for _, name, _, _ in string.Formatter().parse(text) if name is not None])
+
+
+@dataclass(frozen=True, slots=True)
 class Operator:
     """One operator, whichever file it came from."""
 
@@ -158,7 +175,7 @@ class Operator:
     dtypes: Mapping[str, frozenset[str]] = field(default_factory=dict)  # by backend
     refuse: Mapping[str, str] = field(default_factory=dict)  # category of an operand: the error's text
     refuse_args: tuple[str, ...] = ()  # the operands all of which must be so; where none is named any one
-    forbidden: Mapping[str, str] = field(default_factory=dict)  # bool argument: why it may not be true
+    forbidden: tuple[Forbidden, ...] = ()
     same_dtype: tuple[str, ...] = ()  # the Tensor arguments that must have one dtype
     result: str = "dynamic"  # "same" | "bool" | "real" | "int64" | "dynamic"
     layout: tuple[ResultLayout | None, ...] = ()  # of each result; () for what follows from the tags
@@ -207,15 +224,29 @@ class Operator:
         return not ELEMENTWISE.isdisjoint(self.tags)
 
     @property
+    def is_loss(self) -> bool:
+        """Whether the elements that its kernel gives are brought together as its argument says."""
+        return LOSS in self.tags
+
+    @property
+    def of_elements(self) -> bool:
+        """Whether its kernel gives elements of those at the same place, be they what it returns or not."""
+        return self.is_elementwise or self.is_loss
+
+    @property
     def result_kind(self) -> str:
         """How a result's Type follows: "same", "bool", "real", "int64" or "dynamic"."""
-        if self.result != "dynamic" or "pointwise" not in self.tags:
+        if self.result != "dynamic" or EXPRESSIONS.isdisjoint(self.tags):
             return self.result
         return RESULT_OF_PROMOTION.get(self.promote or "", "same" if self.promote else "dynamic")
 
 
 #: The tags that say that each element of the results comes from the elements at the same place.
 ELEMENTWISE = frozenset({"pointwise", "elementwise"})
+#: The tag of operators whose elements are brought together, and the argument that says how.
+LOSS, REDUCTION = "loss", "reduction"
+#: The tags of operators whose kernel is an expression over elements.
+EXPRESSIONS = frozenset({"pointwise", LOSS})
 
 
 #: What the results of pointwise operators are, by how their operands are promoted; of others the same.

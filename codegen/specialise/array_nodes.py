@@ -70,12 +70,11 @@ from .nodes import (
     unpacked_once,
 )
 from .optimise import Named, eliminate_common_subexpressions, inline
+from .shared_parts import gradient_of_elements, with_single_parts_inlined
 from .type_methods import Specialiser, alias
 
-#: What formulas call the gradient that comes in, and what they call it when nobody else needs it.
-_GRADIENT, _SPARE = "grad", "spare"
-_SPARE_STATEMENT = let(_SPARE, filled(f"{_GRADIENT} if is_callers_only({_GRADIENT}) else None"))
-_SMALL = filled(f"{_GRADIENT}.size < LARGE")
+#: What formulas call the gradient that comes in when nobody else needs it.
+_SPARE = "spare"
 #: Of a real tensor, an operator with this tag is the tensor itself.
 IDENTITY_ON_REAL = "identity_on_real"
 
@@ -117,6 +116,7 @@ class ArrayWriter:
         """The class with ``apply`` over arrays; None where it is not worth it or cannot be."""
         if not self.specialiser.is_flat(spec.operator):
             return None
+        spec = with_single_parts_inlined(spec)
         try:
             found = [self._branch(spec, i) for i in range(len(spec.gradients))]
         except Unsupported:
@@ -166,8 +166,9 @@ class ArrayWriter:
         arrays_only = (
             None if several or ", " in targets else self.specialiser.array_results.rewritten(formula)
         )
-        last = not any("grad" in g.formula.names() for g in spec.gradients[number + 1 :])
-        blocked = tuple(self._blocked(translation, types, targets, inline(named, tree), last))
+        grad = gradient_of_elements(spec)
+        last = not any(grad.id in g.formula.names() for g in spec.gradients[number + 1 :])
+        blocked = tuple(self._blocked(translation, types, targets, inline(named, tree), grad, last))
         chosen = self.specialiser.choosing if blocked else (lambda expr: expr)
         return Branch(
             condition=condition_of(spec, gradient.inputs),
@@ -178,9 +179,9 @@ class ArrayWriter:
             named=tuple(
                 [Local(name, chosen(self._with_kept_numbers(spec, value, types))) for name, value in named]
             ),
-            small=_SMALL,
+            small=filled("grad.size < LARGE", grad=gradient_of_elements(spec)),
             blocked=blocked,
-            native=None if form is None else self._native(form, last),
+            native=None if form is None else self._native(form, grad, last),
         )
 
     def _is_strided(self, formula: Formula) -> bool:
@@ -196,7 +197,11 @@ class ArrayWriter:
         arguments = spec.operator.schema.arguments
         others = {Name(parameter_name(a.name)) for a in arguments if a.is_tensor and a not in spec.inputs}
         known: dict[Expr, ValueType] = {n: ARRAY if n in others else OWN for n in translation.arrays()}
-        known |= {Name(parameter_name(a.name)): WEAK for a in arguments if a.type.is_scalar}
+        known |= {
+            Name(parameter_name(a.name)): WEAK
+            for a in arguments
+            if a.type.is_scalar or str(a.type) == "float"
+        }
         return self.specialiser.types(known)
 
     def _with_kept_numbers(self, spec: NodeSpec, expr: Expr, types: Types) -> Expr:
@@ -206,7 +211,7 @@ class ArrayWriter:
         return with_kept_numbers(expr, types, _NUMBERS, self.specialiser.closed)
 
     def _blocked(
-        self, translation: _Translation, types: Types, targets: str, tree: Expr, last: bool
+        self, translation: _Translation, types: Types, targets: str, tree: Expr, grad: Name, last: bool
     ) -> Iterable[Statement]:
         """The statements that compute in blocks, if that is ever worth it.
 
@@ -216,26 +221,27 @@ class ArrayWriter:
         given = {name.id for expr in translation.names.values() for name in free_names(expr)}
         used = dict.fromkeys(n.id for n in walk(tree) if isinstance(n, Name))
         parameters = [name for name in used if name in given]
-        if not (runner and translation.elementwise and _GRADIENT in parameters and costs.worth(tree, types)):
+        if not (runner and translation.elementwise and grad.id in parameters and costs.worth(tree, types)):
             return
         function, scratch = function_of(parameters, tree, types, costs.primitives)
         into = _SPARE if last and not translation.several else ""
         if into:
-            yield _SPARE_STATEMENT
+            yield _spare(grad)
         function = self.specialiser.choosing(function)
         call = call_of(runner, function, [Name(p) for p in parameters], into, scratch)
         yield let_all(targets, call)
 
-    def _native(self, form: NativeForm, last: bool) -> NativeCall:
+    def _native(self, form: NativeForm, grad: Name, last: bool) -> NativeCall:
         """How a native kernel computes."""
         large = form.in_shares(self.specialiser.shared_by_threads(), _SPARE if last else "")
-        spare = (_SPARE_STATEMENT,) if last else ()
+        spare = (_spare(grad),) if last else ()
         return NativeCall(form.kernel, form.there, form.plain(), large, spare)
 
     def _native_form(self, spec: NodeSpec, gradient: Gradient, number: int) -> NativeForm | None:
         """How the formula calls a native kernel, which computes what its operators do natively."""
         forms = self.specialiser.native_forms
-        if forms is None or takes_tuple(spec.operator) or len(gradient.inputs) > 1:
+        joint = len(gradient.inputs) > 1 and gradient.target is None
+        if forms is None or takes_tuple(spec.operator) or joint:
             return None
         translation = _Translation(self, spec, gradient, native=True)
         try:
@@ -246,7 +252,7 @@ class ArrayWriter:
             return None
         given = {n.id: n for n in walk(tree) if isinstance(n, Name)}
         name = f"{spec.name}_{number}"
-        scalar = dotted(f"{_GRADIENT}.dtype.type")
+        scalar = dotted("grad.dtype.type")
         return forms.form(name, tree, self._types(spec, translation), given, scalar, translation.declared)
 
     def _unpack(self, spec: NodeSpec, gradient: Gradient) -> Iterable[Local]:
@@ -399,7 +405,7 @@ class _Translation:
         condition = self.plain(expr.condition)
         before = len(self.statements)
         a, b = self.value(expr.then), self.value(expr.otherwise)
-        if a.is_array is not b.is_array or len(self.statements) != before:
+        if a.is_array is not b.is_array or (len(self.statements) != before and not self.native):
             raise Unsupported
         return Conditional(condition, a.expr, b.expr)
 
@@ -543,6 +549,11 @@ class _Translation:
         self.temporaries += 1
         self.statements.append((name, expr))
         return Name(name)
+
+
+def _spare(grad: Name) -> Statement:
+    """The statement that finds the memory of a gradient, where nobody else needs it."""
+    return let(_SPARE, filled("grad if is_callers_only(grad) else None", grad=grad))
 
 
 def _gradients_of(spec: NodeSpec) -> dict[Expr, ValueType]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..model.names import COMPOSITES
-from ..model.operators import Backend, Kernel, Operator
+from ..model.operators import EXPRESSIONS, Backend, Kernel, Operator
 from ..read.functions import FunctionIndex
 
 
@@ -17,7 +17,7 @@ def counterpart(operator: Operator, group: Backend, functions: FunctionIndex) ->
     """
     if operator.kernels.keys() & set(COMPOSITES):
         return None
-    pointwise, modules = "pointwise" in operator.tags, frozenset(group.kernels)
+    pointwise, modules = not EXPRESSIONS.isdisjoint(operator.tags), frozenset(group.kernels)
     found = (_translated(kernel, pointwise, modules, functions) for kernel in operator.kernels.values())
     return next((kernel for kernel in found if kernel is not None), None)
 

@@ -26,6 +26,7 @@ from ...ir.expressions import (
 )
 from ...ir.reader import read_expression
 from ..model.methods import CallMethod, KernelMethod, Method, StoreMethod, WriteMethod
+from ..model.names import ELEMENTS_GRADIENT
 from ..model.nodes import Branch, Local, NodeClass, Unpacked
 from ..model.records import InputKind, Kept, Record, Save, SaveGroup
 from ..model.results import Relaid, Result, ResultKind
@@ -153,8 +154,8 @@ def _kernel_path(method: KernelMethod) -> str:
 
 
 def _refuse_forbidden(code: Code, method: CallMethod | KernelMethod) -> None:
-    for name, _ in method.forbidden:
-        code.add("is_same", name, "False")
+    for condition, _ in method.forbidden:
+        code.test(condition, OUT, holds=True)
 
 
 def _add_result(code: Code, method: KernelMethod, parameters: Mapping[str, str]) -> None:
@@ -363,7 +364,9 @@ def _apply_path(node: NodeClass) -> str:
         raise Unwritable("several gradients come in, or go to a list")
     code = Code(["node", "grad"], node=True)
     code.add("is_array", "grad")
-    if any(b.blocked or b.native is not None for b in node.branches):
+    sized = any([b.blocked or b.native is not None for b in node.branches])
+    made = any([b.targets == ELEMENTS_GRADIENT for b in node.branches])
+    if sized and not made:
         code.add("is_small", "grad")
     for name in node.gradients:
         code.add("constant", "None")
@@ -378,6 +381,8 @@ def _apply_path(node: NodeClass) -> str:
     for branch in node.branches:
         end = _add_condition(code, branch.condition)
         _add_branch(code, branch)
+        if sized and branch.targets == ELEMENTS_GRADIENT:
+            code.add("is_small", ELEMENTS_GRADIENT)
         if end:
             code.place(end)
     for name in node.gradients:

@@ -25,7 +25,7 @@ def layout_of(operator: Operator, number: int) -> ResultLayout | None:
         over_some = any(a.name == "dim" for a in operator.schema.arguments)
         return ResultLayout("contiguous") if over_some else None
     names = tuple(a.name for a in operator.schema.arguments if a.is_tensor)
-    return ResultLayout("like", names) if names and operator.is_elementwise else None
+    return ResultLayout("like", names) if names and operator.of_elements else None
 
 
 def relaid(operator: Operator, kernel: Kernel, number: int, variable: str, arrays: bool) -> Relaid | None:

@@ -23,6 +23,7 @@ from ...ir.expressions import (
     Operation,
     mapped,
     replaced,
+    walk,
 )
 from ...ir.kernels import REDUCED, SCALARS, NativeKernel, Operand
 from ...ir.lower.instructions import Instructions, Kind, Unlowerable, Value
@@ -160,6 +161,11 @@ def _is_constant(expr: Expr) -> bool:
     return isinstance(expr, Constant | Operation) and all(map(_is_constant, expr.parts))
 
 
+def _with(expr: Expr, part: Expr, other: Expr) -> Expr:
+    """The expression with another part in the place of one, wherever that is."""
+    return other if expr == part else mapped(expr, lambda inner: _with(inner, part, other))
+
+
 class _Reader:
     """Reads which operands an expression has, and which ways it may go."""
 
@@ -169,10 +175,17 @@ class _Reader:
 
     def branches(self, expr: Expr) -> Iterator[tuple[Expr, Expr]]:
         """The ways of an expression, each with its condition, which for the last one holds."""
-        while isinstance(expr, Conditional) and not self.types.of(expr.condition).may_be_array:
-            yield expr.condition, self.operand(expr.then)
-            expr = expr.otherwise
+        while (choice := self._choice(expr)) is not None:
+            yield choice.condition, self.operand(_with(expr, choice, choice.then))
+            expr = _with(expr, choice, choice.otherwise)
         yield Constant(True), self.operand(expr)
+
+    def _choice(self, expr: Expr) -> Conditional | None:
+        """The first part of an expression that plain values choose."""
+        for part in walk(expr):
+            if isinstance(part, Conditional) and not self.types.of(part.condition).may_be_array:
+                return part
+        return None
 
     def operand(self, expr: Expr) -> Expr:
         """The expression with operands of the kernel for what is computed before it."""

@@ -13,8 +13,6 @@ from ...ir.bodies import NATIVE_KERNELS, Body, kernel_of_body
 from ...ir.expressions import (
     Attribute,
     Call,
-    Clause,
-    Comprehension,
     Conditional,
     Constant,
     Elements,
@@ -29,16 +27,24 @@ from ...ir.expressions import (
     replaced,
     rewritten,
 )
-from ...ir.statements import is_none, names, tuple_of, unless_none
-from ...ir.types import OWN, WEAK, Types, ValueType
+from ...ir.statements import is_none, names, tuple_of
+from ...ir.types import Types, ValueType
 from ..derive.derived import Derived
 from ..model.annotations import parameter_name
 from ..model.derived import NodeSpec, Variant
 from ..model.methods import KernelMethod, Method, PromotedMethod
-from ..model.names import COMPOSITES, DRAWN_BY_ELEMENT, OTHER_LAYOUT, POINTWISE_VALUES, STORED_VALUES
-from ..model.operators import Backend, Kernel, Operator, Primitive, ScalarType
+from ..model.names import COMPOSITES, DRAWN_BY_ELEMENT, LOSSES, OTHER_LAYOUT, POINTWISE_VALUES, STORED_VALUES
+from ..model.operators import (
+    EXPRESSIONS,
+    REDUCTION,
+    Backend,
+    Kernel,
+    Operator,
+    Primitive,
+    ScalarType,
+)
 from ..model.results import Cast, Result, ResultKind
-from ..model.schema import Argument, OperatorName
+from ..model.schema import OperatorName
 from ..read.functions import ABSOLUTE, FunctionIndex, module_path
 from .array_results import ArrayResults
 from .blocks import CostModel, call_of, function_of
@@ -49,6 +55,7 @@ from .headers import header, plain_arguments
 from .kept_numbers import with_kept_numbers
 from .layouts import relaid
 from .native import NativeForm, NativeForms
+from .operands import array_of, forbiddance, promoted_type
 from .optimise import Named
 from .recording import record_of, refused
 
@@ -151,8 +158,10 @@ class Specialiser:
             return counterpart(operator, self.backend, self.kernel_functions)
         if own is None and POINTWISE_VALUES in self.backend.capabilities:
             return self._of_values(operator)
-        if own is not None or "pointwise" not in operator.tags or self.backend.group:
+        if own is not None or EXPRESSIONS.isdisjoint(operator.tags) or self.backend.group:
             return own
+        if operator.is_loss and LOSSES not in self.backend.capabilities:
+            return None
         if ZERO_PRESERVING in self.backend.capabilities and ZERO_PRESERVING in operator.tags:
             return next(iter(operator.kernels.values()), None)
         if "pointwise" in self.backend.capabilities or self.backend.capabilities.get("expressions"):
@@ -226,14 +235,18 @@ class Specialiser:
         operands, blocked = self._blocked(operator, kernel, hooked) if variant.exposed else ((), None)
         rewrite = self.arrays and variant.exposed and not hooked
         arrays = self.array_results.rewritten(call) if rewrite else None
-        form = self.native_form(operator, kernel, hooked) if native and blocked is not None else None
-        may_be_scalars = arrays is None
+        native = native and blocked is not None and not (hooked and operator.is_loss)
+        form = self.native_form(operator, kernel, hooked) if native else None
+        may_be_scalars = arrays is None or operator.is_loss
         if form is not None and blocked is not None:
             plain, large = form.plain(), form.in_shares(self._native("native_kernels"))
-            if hooked:
+            if hooked:  # rounded elements: no loss is made of these
                 plain = large = form.of_reduced(self._native("reduced_kernels"))
             arrays = form.otherwise(plain, arrays or call)
             blocked = form.otherwise(large, blocked)
+        call = arrays or call
+        if operator.is_loss:
+            call, blocked = self._loss(call), None if blocked is None else self._loss(blocked)
         results = self._results(variant, hooked)
         if not self.is_view(variant) and variant.exposed and self._has_layouts(kernel, operator):
             results = self._relaid(operator, kernel, results)
@@ -245,7 +258,7 @@ class Specialiser:
             record = record_of(operator, node, results, node.name in self.array_nodes)
         return KernelMethod(
             *header(operator, self.structures),
-            call=arrays or call,
+            call=call,
             results=results,
             structure=self.structures.get(str(operator.name)) or "",
             locals=tuple(locals_),
@@ -253,7 +266,7 @@ class Specialiser:
             record=record,
             refused=() if node is None else refused(node),
             arguments=self._given(variant),
-            forbidden=tuple([(parameter_name(name), text) for name, text in operator.forbidden.items()]),
+            forbidden=tuple([forbiddance(f, operator) for f in operator.forbidden]),
             operands=operands,
             blocked=blocked,
             may_be_scalars=may_be_scalars
@@ -261,6 +274,12 @@ class Specialiser:
             and self.is_strided(operator),
             shares=variant.kind == "view" and not self.backend.is_strided,
         )
+
+    def _loss(self, elements: Expr) -> Expr:
+        """What is made of the elements of a loss, by its argument that says so."""
+        first = (_NAMESPACE,) if self.backend.runs_generically else ()
+        function = self._named(str(self.backend.capabilities[LOSSES]))
+        return Call(function, (*first, elements, Name(REDUCTION)))
 
     def _given(self, variant: Variant) -> Expr | None:
         """All arguments as a tuple, where the method may be called again with them; else nothing."""
@@ -279,7 +298,7 @@ class Specialiser:
         arguments = plain_arguments(operator)
         if kernel is not operator.kernels.get(self.backend.name) and "pointwise" in self.backend.capabilities:
             return [], self._pointwise(operator)
-        arrays = {a.name: _array(a, hooked, self.backend.runs_generically) for a in arguments}
+        arrays = {a.name: array_of(a, hooked, self.backend.runs_generically) for a in arguments}
         runner, named = self._on_values(operator, kernel)
         if runner is not None:
             stored = [a for a in arguments if a.type.is_tensor or (named and a.type.is_optional_tensor)]
@@ -346,7 +365,7 @@ class Specialiser:
         names.update({n: self._function(qualified) for n, qualified in kernel.calls.items()})
         call = replaced(tree, names)
         if self.arrays and not hooked:
-            values = {names[a.name]: _promoted(a, operator) for a in arguments}
+            values = {names[a.name]: promoted_type(a, operator) for a in arguments}
             call = with_kept_numbers(call, self.types(values), _NUMBERS, self.closed)
         return locals_, self.choosing(call) if self._in_blocks(operator, kernel) else call
 
@@ -363,12 +382,12 @@ class Specialiser:
         """
         declared = operator.native
         formula = declared or (None if kernel.function is not None else kernel.formula)
-        if self.native_forms is None or formula is None or not operator.is_elementwise:
+        if self.native_forms is None or formula is None or not operator.of_elements:
             return None
         arguments = plain_arguments(operator)
         tree = self._over_parameters(formula.tree, operator, kernel)
-        types = self.types({Name(parameter_name(a.name)): _promoted(a, operator) for a in arguments})
-        given = {parameter_name(a.name): _array(a, hooked=False) for a in arguments}
+        types = self.types({Name(parameter_name(a.name)): promoted_type(a, operator) for a in arguments})
+        given = {parameter_name(a.name): array_of(a, hooked=False) for a in arguments}
         name = operator.name.method.lstrip("_")
         number = dotted("xp.float32" if hooked else "T.dtype.type")
         return self.native_forms.form(name, tree, types, given, number, declared is not None)
@@ -379,7 +398,7 @@ class Specialiser:
         """Which operands are small where a kernel is called plainly, and what else; nothing: it always is."""
         arrays = [a for a in operator.schema.arguments if a.type.is_tensor]
         runner = self.blocks()
-        if runner is None or not arrays or not operator.is_elementwise:
+        if runner is None or not arrays or not operator.of_elements:
             return (), None
         types = self._declared_types(operator)
         if kernel.function is None and not self.costs.worth(kernel.formula.tree, types):
@@ -394,7 +413,7 @@ class Specialiser:
             function, scratch = function_of(parameters, tree, types, self.costs.primitives)
             function = self.choosing(function)
         operands = tuple([parameter_name(a.name) for a in arrays])
-        return operands, call_of(runner, function, [_array(a, hooked) for a in arguments], "", scratch)
+        return operands, call_of(runner, function, [array_of(a, hooked) for a in arguments], "", scratch)
 
     def _declared_types(self, operator: Operator) -> Types:
         """The types of expressions over the arguments of an operator, and over parameters of these names."""
@@ -404,7 +423,7 @@ class Specialiser:
 
     def _in_blocks(self, operator: Operator, kernel: Kernel) -> bool:
         """Whether an expression passes over its operands often enough for blocks."""
-        worth = self.blocks() is not None and operator.is_elementwise
+        worth = self.blocks() is not None and operator.of_elements
         return worth and self.costs.worth(kernel.formula.tree, self._declared_types(operator))
 
     def choosing(self, expr: Expr) -> Expr:
@@ -447,7 +466,7 @@ class Specialiser:
     def _pointwise(self, operator: Operator) -> Expr:
         """A backend that computes nothing elementwise needs only to know the operands."""
         function = self.kernel_functions.find(str(self.backend.capabilities["pointwise"]), self._modules)[0]
-        given: list[Expr] = [_array(a, False) for a in operator.schema.arguments if a.type.is_tensor]
+        given: list[Expr] = [array_of(a, False) for a in operator.schema.arguments if a.type.is_tensor]
         for a in operator.schema.arguments:
             if a.type.is_optional_tensor:
                 name = Name(parameter_name(a.name))
@@ -547,39 +566,3 @@ def _given_namespace(expr: Expr, functions: Mapping[str, str]) -> Expr:
 #: What chooses by a mask, as expressions write it.
 _WHERE = dotted("xp.where")
 _ARRAY_OF_SELF = dotted("self._array")
-
-
-def _array(argument: Argument, hooked: bool, converted: bool = False) -> Expr:
-    """The array, or the plain value, that a kernel gets for an argument.
-
-    ``converted``: the library's own dtype for a dtype.
-    """
-    given = Name(parameter_name(argument.name))
-    optional = "?" in str(argument.type)
-    if argument.type.required.is_dtype:
-        own = Call(dotted("T.backend.array_dtype"), (given,))
-        value: Expr = own if converted else Attribute(given, "array_dtype")
-    elif argument.is_tensor:
-        value = _operand(given, hooked)
-    elif argument.is_tensor_list:
-        each = Name("t")
-        item = _operand(each, hooked)
-        item = unless_none(each, item) if optional else item
-        return Comprehension("list", item, (Clause(each, given),))
-    else:
-        return given
-    return unless_none(given, value) if optional else value
-
-
-def _operand(tensor: Expr, hooked: bool) -> Expr:
-    """The array of a tensor; a reduced one in the type computed in, where other types stay as they are."""
-    array = Attribute(tensor, "_array")
-    return Call(dotted("T.load"), (array,)) if hooked else array
-
-
-def _promoted(argument: Argument, operator: Operator) -> ValueType:
-    """The type of an argument: those that promote together are of the Type, or numbers that it holds."""
-    promoted = argument.name in operator.promoted
-    if argument.type.is_tensor and (promoted or argument.name in ("self", *operator.same_dtype)):
-        return OWN
-    return WEAK if argument.type.is_scalar and promoted else type_of(argument.type)

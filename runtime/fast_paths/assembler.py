@@ -113,6 +113,8 @@ class Assembler:
             match kind:
                 case "local":
                     number = self._local(word)
+                    if operation == "store" and word in self.names:
+                        raise Malformed(f"{word} is a parameter, which the caller holds")
                 case "other":
                     offset = self._local(word)
                 case "count":

@@ -72,60 +72,6 @@ def _scaled(value: Tensor, reduction: int) -> Tensor:
     return value / max(value.numel(), 1) if reduction == MEAN else value
 
 
-def mse_loss_slopes(self: Tensor, target: Tensor) -> Slopes:
-    """First and second derivative of ``d^2`` for d = self - target."""
-    return 2 * (self - target), 2
-
-
-def huber_loss_slopes(self: Tensor, target: Tensor, delta: float) -> Slopes:
-    """First and second derivative of the Huber loss for d = self - target; the second is 0 at a kink."""
-    d = self - target
-    return d.clamp(-delta, delta), (d.abs() < delta).to(d.dtype)
-
-
-def smooth_l1_loss_slopes(self: Tensor, target: Tensor, beta: float) -> Slopes:
-    """First and second derivative of the smooth L1 loss for d = self - target."""
-    d = self - target
-    if beta == 0:
-        return d.sign(), 0
-    return (d / beta).clamp(-1, 1), (d.abs() < beta).to(d.dtype) / beta
-
-
-def difference_loss_jvp(slopes: Slopes, difference_t: Tensor, reduction: int) -> Tensor:
-    """The tangent of a loss of the difference."""
-    return apply_reduction(slopes[0] * difference_t, reduction)
-
-
-def difference_loss_double_backward(
-    grads: Sequence[Tensor | None], grad_output: Tensor, slopes: Slopes, reduction: int
-) -> tuple[Tensor | None, ...]:
-    """The gradients of a difference loss's backward for grad_output, self and target.
-
-    Its results are ``grad_output * slope`` for self and the negative for target.
-    """
-    v = _difference(*grads)
-    if v is None:
-        return None, None, None
-    first, second = slopes
-    v = _scaled(v * F.ones_like(first), reduction)
-    curved = v * grad_output * second
-    return v * first, curved, -curved
-
-
-def _difference(a: Tensor | None, b: Tensor | None) -> Tensor | None:
-    if a is None:
-        return None if b is None else -b
-    return a if b is None else a - b
-
-
-def difference_loss_backward_jvp(
-    grad_output: Tensor, grad_output_t: Tensor, slopes: Slopes, difference_t: Tensor, reduction: int
-) -> Tensor:
-    """The tangent of a difference loss's gradient for self."""
-    first, second = slopes
-    return _scaled(grad_output_t * first + grad_output * second * difference_t, reduction)
-
-
 # ------------------------------------------------------------------------ cross entropies
 
 

@@ -436,16 +436,6 @@ def finished(loss: Ref, reduction: int) -> Ref:
     return reduced("ReduceMean" if reduction == 1 else "ReduceSum", loss, None, False)
 
 
-def huber(self: Ref, target: Ref, reduction: int, delta: float, scale: float) -> Ref:
-    """A parabola near 0 and straight lines from ``delta`` on."""
-    distance = onnx.Abs(self - target)
-    if delta == 0:
-        return finished(distance * scale, reduction)
-    near = distance * distance * 0.5
-    far = (distance - 0.5 * delta) * delta
-    return finished(scaled(onnx.Where(onnx.Less(distance, float(delta)), near, far), scale), reduction)
-
-
 def negative_log_likelihood(
     self: Ref, target: Ref, weight: Ref | None, reduction: int, ignore_index: int
 ) -> Ref:

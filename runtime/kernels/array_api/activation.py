@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 from ..dims import wrap_dim
-from ..nn import activation
 from ..nn.activation import glu_halves
 from .common import Array, is_complex, number_of
 from .pointwise import within
@@ -59,11 +58,6 @@ def hardtanh_bound(xp: Any, bound: Number, self: Array) -> Number:
     if xp.isdtype(self.dtype, "unsigned integer") and number < 0:  # type: ignore[operator]
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
     return number
-
-
-def softshrink_lambda(xp: Any, lambd: Number) -> Number:
-    """``lambd`` itself. RuntimeError for one below 0 or NaN."""
-    return activation.softshrink_lambda(lambd)
 
 
 def _halves(self: Array, dim: int) -> tuple[Array, Array]:

@@ -8,88 +8,19 @@ from typing import Any
 
 from ..index_checks import all_in_range
 from ..nn import loss as host
-from ..nn.common import MEAN, NONE, SUM, loss_scale
+from ..nn.common import MEAN, NONE, SUM, check_reduction, loss_scale
 from .common import Array, as_array, cast, flat
 
 Pair = tuple[Array | None, Array | None]
 
 
-def _reduced(xp: Any, loss: Array, reduction: int) -> Array:
+def reduce_loss(xp: Any, loss: Array, reduction: int) -> Array:
+    """``loss`` elementwise (0), its mean (1) or its sum (2). ValueError for another number."""
     if reduction == NONE:
         return loss
-    if reduction not in (MEAN, SUM):
-        raise ValueError(f"{reduction} is not a valid value for reduction")
+    check_reduction(reduction)
     total = xp.sum(loss, dtype=loss.dtype)
     return total / as_array(xp, loss.size, total) if reduction == MEAN else total
-
-
-def _gradients(grad_output: Array, slope: Array, reduction: int, output_mask: Sequence[bool]) -> Pair:
-    slope = slope * (grad_output * loss_scale(reduction, slope.size))
-    return slope if output_mask[0] else None, -slope if output_mask[1] else None
-
-
-def mse_loss_forward(xp: Any, self: Array, target: Array, reduction: int) -> Array:
-    """``(self - target)^2``."""
-    distance = self - target
-    return _reduced(xp, distance * distance, reduction)
-
-
-def mse_loss_backward(
-    xp: Any, grad_output: Array, self: Array, target: Array, reduction: int, output_mask: Sequence[bool]
-) -> Pair:
-    """The gradients of ``mse_loss_forward``."""
-    return _gradients(grad_output, (self - target) * 2, reduction, output_mask)
-
-
-def smooth_l1_loss_forward(xp: Any, self: Array, target: Array, reduction: int, beta: float) -> Array:
-    """``d^2 / (2 beta)`` where ``d = |self - target| < beta``, else ``d - beta / 2``."""
-    host.check_beta(beta)
-    distance = xp.abs(self - target)
-    if beta:
-        square = distance * distance * (0.5 / beta)
-        distance = xp.where(distance < beta, square, distance - 0.5 * beta)
-    return _reduced(xp, distance, reduction)
-
-
-def smooth_l1_loss_backward(
-    xp: Any,
-    grad_output: Array,
-    self: Array,
-    target: Array,
-    reduction: int,
-    beta: float,
-    output_mask: Sequence[bool],
-) -> Pair:
-    """The gradients of ``smooth_l1_loss_forward``."""
-    slope = self - target
-    slope = xp.sign(slope) if not beta else _clipped(xp, slope / beta, 1.0)
-    return _gradients(grad_output, slope, reduction, output_mask)
-
-
-def _clipped(xp: Any, x: Array, bound: float) -> Array:
-    high = as_array(xp, bound, x)
-    return xp.minimum(xp.maximum(x, -high), high)
-
-
-def huber_loss_forward(xp: Any, self: Array, target: Array, reduction: int, delta: float) -> Array:
-    """``d^2 / 2`` where ``d = |self - target| <= delta``, else ``delta * (d - delta / 2)``."""
-    host.check_delta(delta)
-    distance = xp.abs(self - target)
-    found = xp.where(distance <= delta, distance * distance * 0.5, (distance - 0.5 * delta) * delta)
-    return _reduced(xp, found, reduction)
-
-
-def huber_loss_backward(
-    xp: Any,
-    grad_output: Array,
-    self: Array,
-    target: Array,
-    reduction: int,
-    delta: float,
-    output_mask: Sequence[bool],
-) -> Pair:
-    """The gradients of ``huber_loss_forward``."""
-    return _gradients(grad_output, _clipped(xp, self - target, delta), reduction, output_mask)
 
 
 # -- cross entropies ----------------------------------------------------------------------------
@@ -116,7 +47,7 @@ def binary_cross_entropy_forward(
     target = xp.checked(target, partial(_check_probabilities, "target"))
     floor = as_array(xp, _LOG_FLOOR, self)
     other = xp.maximum(xp.log1p(-self), floor) * (target - 1)
-    return _reduced(xp, _weighted(other - xp.maximum(xp.log(self), floor) * target, weight), reduction)
+    return reduce_loss(xp, _weighted(other - xp.maximum(xp.log(self), floor) * target, weight), reduction)
 
 
 def binary_cross_entropy_backward(
@@ -142,7 +73,7 @@ def binary_cross_entropy_with_logits(
     loss = xp.log1p(xp.exp(-xp.abs(self))) - xp.minimum(self, xp.zeros_like(self))
     if pos_weight is not None:
         loss = loss * ((pos_weight - 1) * target + 1)
-    return _reduced(xp, _weighted(loss + (1 - target) * self, weight), reduction)
+    return reduce_loss(xp, _weighted(loss + (1 - target) * self, weight), reduction)
 
 
 # -- negative log likelihood --------------------------------------------------------------------

@@ -12,6 +12,7 @@ from ..distance import cdist_shape
 from ..nn.activation import glu_halves
 from ..nn.batch_norm import batch_shapes
 from ..nn.columns import col2im_shape, im2col_shape
+from ..nn.common import check_reduction
 from ..nn.conv import check_conv_dims, conv_geometry, transposed_size
 from ..nn.ctc import ctc_shape
 from ..nn.embedding_bag import GREATEST, bag_count
@@ -45,6 +46,12 @@ def meta_glu(self: MetaArray, dim: int) -> MetaArray:
 # ---------------------------------------------------------------------------------- losses
 
 
+def reduce_loss(loss: MetaArray, reduction: int) -> MetaArray:
+    """0-d, or the shape of the elements where nothing is reduced. ValueError for other numbers."""
+    check_reduction(reduction)
+    return MetaArray(() if reduction else loss.shape, loss.dtype)
+
+
 def meta_loss(reduction: int, self: MetaArray, *others: MetaArray | None) -> MetaArray:
     """0-d, or the broadcast shape where nothing is reduced."""
     shape = broadcast_shapes(self.shape, *[o.shape for o in others if o is not None])
@@ -54,12 +61,6 @@ def meta_loss(reduction: int, self: MetaArray, *others: MetaArray | None) -> Met
 def meta_gradients(output_mask: Sequence[bool], *inputs: MetaArray) -> Gradients:
     """For each input that the mask asks for, its shape."""
     return tuple([meta_like(x) if wanted else None for x, wanted in zip(inputs, output_mask, strict=True)])
-
-
-def meta_difference_gradients(output_mask: Sequence[bool], self: MetaArray, target: MetaArray) -> Gradients:
-    """The broadcast shape for both: the engine reduces it."""
-    shape = broadcast_shapes(self.shape, target.shape)
-    return tuple([MetaArray(shape, self.dtype) if wanted else None for wanted in output_mask])
 
 
 def meta_nll_loss(

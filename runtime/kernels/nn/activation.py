@@ -143,13 +143,6 @@ def threshold_values(self: Array, threshold: Number, value: Number) -> Array:
     return select(self <= within(threshold, self), np.asarray(within(value, self)).astype(dtype), self)
 
 
-def softshrink_lambda(lambd: Number) -> Number:
-    """``lambd`` itself. RuntimeError for one below 0 or NaN."""
-    if not lambd >= 0:  # type: ignore[operator]
-        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}")
-    return lambd
-
-
 # ------------------------------------------------------------------------------------- glu
 
 

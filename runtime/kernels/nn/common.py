@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -21,14 +22,32 @@ def reduce_loss(loss: Array, reduction: int) -> Array:
         return loss
     if reduction == MEAN:
         return np.sum(loss) / loss.size
-    if reduction == SUM:
-        return np.sum(loss)
-    raise ValueError(f"{reduction} is not a valid value for reduction")
+    check_reduction(reduction)
+    return np.sum(loss)
+
+
+def check_reduction(reduction: int) -> None:
+    """ValueError for what is neither 0, none, nor 1, mean, nor 2, sum."""
+    if reduction not in (NONE, MEAN, SUM):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
 
 
 def loss_scale(reduction: int, size: int) -> float:
     """What each element's gradient is multiplied with: 1, or 1 / size for a mean."""
     return 1.0 / size if reduction == MEAN and size else 1.0
+
+
+def broadcast_shape(shapes: Sequence[Shape]) -> Shape:
+    """The shape that the elements of a loss have."""
+    return shapes[0] if shapes.count(shapes[0]) == len(shapes) else np.broadcast_shapes(*shapes)
+
+
+def gradient_of_elements(grad: Array, reduction: int, *operands: Array) -> Array:
+    """The gradient of each element of a loss; what is one for all stays one, broadcast."""
+    if reduction == NONE:
+        return grad
+    shape = broadcast_shape([x.shape for x in operands])
+    return np.broadcast_to(grad * loss_scale(reduction, prod(shape)), shape)
 
 
 def expand(value: int | Sequence[int], dims: int, name: str) -> Shape:

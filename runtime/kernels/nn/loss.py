@@ -14,127 +14,12 @@ from typing import Any
 import numpy as np
 
 from .. import sums
-from ..blocks import in_shares
 from ..index_checks import index_range
 from ..native_kernels import kernels
-from ..pointwise import sign
 from ..reductions import row_starts
-from ..select import select
 from .common import MEAN, NONE, SUM, Array, loss_scale, reduce_loss
 
 Pair = tuple[Array | None, Array | None]
-
-# ------------------------------------------------------------- losses of the difference
-
-
-def _difference_gradients(
-    slope: Array, grad_output: Array, reduction: int, output_mask: Sequence[bool]
-) -> Pair:
-    """Gradients of a function of ``self - target`` with the given derivative (which is reused)."""
-    scale = loss_scale(reduction, slope.size)
-    slope *= grad_output if scale == 1 else grad_output * scale
-    for_self, for_target = output_mask
-    return (slope if for_self else None, -slope if for_target else None)
-
-
-def _by_kernel(kernel: np.ufunc | None, self: Array, target: Array, *numbers: float) -> Array | None:
-    """What a native kernel makes of each element; None where there is none for the dtypes."""
-    if kernel is None or self.dtype.char not in "fd" or target.dtype != self.dtype:
-        return None
-    return in_shares(kernel, self, target, *map(self.dtype.type, numbers))
-
-
-def mse_loss_forward(self: Array, target: Array, reduction: int) -> Array:
-    """``(self - target)^2``."""
-    out = _by_kernel(kernels.squared_difference, self, target)
-    if out is None:
-        out = self - target
-        out *= out
-    return reduce_loss(out, reduction)
-
-
-def mse_loss_backward(
-    grad_output: Array, self: Array, target: Array, reduction: int, output_mask: Sequence[bool]
-) -> Pair:
-    slope = self - target
-    slope *= 2
-    return _difference_gradients(slope, grad_output, reduction, output_mask)
-
-
-def check_beta(beta: float) -> None:
-    """Raises RuntimeError for a negative beta of ``smooth_l1_loss``."""
-    if beta < 0:
-        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
-
-
-def smooth_l1_loss_forward(self: Array, target: Array, reduction: int, beta: float) -> Array:
-    """``d^2 / (2 beta)`` where ``d = |self - target| < beta``, else ``d - beta / 2``.
-
-    Raises RuntimeError for a negative beta.
-    """
-    check_beta(beta)
-    found = _by_kernel(kernels.smooth_l1, self, target, beta) if beta else None
-    if found is not None:
-        return reduce_loss(found, reduction)
-    distance = np.abs(self - target)
-    if beta == 0:
-        return reduce_loss(distance, reduction)
-    square = distance * distance
-    square *= 0.5 / beta
-    return reduce_loss(select(distance < beta, square, distance - 0.5 * beta), reduction)
-
-
-def smooth_l1_loss_backward(
-    grad_output: Array,
-    self: Array,
-    target: Array,
-    reduction: int,
-    beta: float,
-    output_mask: Sequence[bool],
-) -> Pair:
-    slope = _by_kernel(kernels.bounded_difference, self, target, beta, 1) if beta else None
-    if slope is None:
-        slope = self - target
-        slope = np.minimum(np.maximum(slope / beta, -1), 1) if beta else sign(slope)
-    return _difference_gradients(slope, grad_output, reduction, output_mask)
-
-
-def check_delta(delta: float) -> None:
-    """Raises RuntimeError unless the delta of ``huber_loss`` is positive."""
-    if not delta > 0:
-        raise RuntimeError("huber_loss does not support non-positive values for delta.")
-
-
-def huber_loss_forward(self: Array, target: Array, reduction: int, delta: float) -> Array:
-    """``d^2 / 2`` where ``d = |self - target| <= delta``, else ``delta * (d - delta / 2)``.
-
-    Raises RuntimeError unless delta is positive.
-    """
-    check_delta(delta)
-    found = _by_kernel(kernels.huber, self, target, delta)
-    if found is not None:
-        return reduce_loss(found, reduction)
-    distance = np.abs(self - target)
-    square = distance * distance
-    square *= 0.5
-    linear = distance - 0.5 * delta
-    linear *= delta
-    return reduce_loss(select(distance <= delta, square, linear), reduction)
-
-
-def huber_loss_backward(
-    grad_output: Array,
-    self: Array,
-    target: Array,
-    reduction: int,
-    delta: float,
-    output_mask: Sequence[bool],
-) -> Pair:
-    slope = _by_kernel(kernels.bounded_difference, self, target, 1, delta)
-    if slope is None:
-        slope = np.minimum(np.maximum(self - target, -delta), delta)
-    return _difference_gradients(slope, grad_output, reduction, output_mask)
-
 
 # ------------------------------------------------------------------------ cross entropies
 

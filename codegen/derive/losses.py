@@ -1,0 +1,45 @@
+"""Differentiate: losses, whose elements are brought together as an argument says.
+
+The chain rule is that of pointwise operators. Before it the gradient becomes that of each element, and behind
+it tangents are brought together as the elements were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ...ir.expressions import Call, Expr, Name
+from ..model.names import ELEMENTS_GRADIENT
+from ..model.operators import REDUCTION, Derivative, Kernel, Operator, Shared
+from .graph import Graph, Node
+from .plan import Plan
+
+#: The functions of formulas/losses.py: what a gradient is for each element, and what is made of elements.
+_GRADIENT, _REDUCED = "gradient_of_elements", "reduced"
+
+
+class LossPlan(Plan):
+    """The one way to write the gradients of a loss: its result is not that of each element."""
+
+    gradient_of_elements = ELEMENTS_GRADIENT
+
+    def __init__(self, operator: Operator, kernel: Kernel, graph: Graph) -> None:
+        super().__init__(operator, kernel, graph, False)
+
+    def derivative(self) -> Derivative:
+        found = super().derivative()
+        inputs = tuple([a.name for a in self.inputs])
+        given = Name("grad"), Name(REDUCTION), *map(Name, inputs)
+        first = Shared(ELEMENTS_GRADIENT, self._formula(Call(Name(_GRADIENT), given)), inputs)
+        return replace(found, shared=(first, *found.shared))
+
+    def _helpers(self) -> dict[str, str]:
+        return {**super()._helpers(), **{name: f"losses.{name}" for name in (_GRADIENT, _REDUCED)}}
+
+    def _root(self, name: str, node: Node, named: Mapping[Node, str]) -> Expr:
+        if name in self.partials:
+            if node is self.graph.zero:
+                return Call(Name("zeros_like"), (Name(name),))
+            return super()._root(name, node, named)
+        return Call(Name(_REDUCED), (super()._root(name, node, named), Name(REDUCTION)))

@@ -1,0 +1,70 @@
+"""Specialise: what kernels are given for the arguments of operators, and what arguments may not be."""
+
+from __future__ import annotations
+
+from ...ir.expressions import (
+    Attribute,
+    Call,
+    Clause,
+    Comprehension,
+    Constant,
+    Expr,
+    Keyword,
+    Name,
+    dotted,
+    replaced,
+)
+from ...ir.statements import unless_none
+from ...ir.types import OWN, WEAK, ValueType
+from ..model.annotations import parameter_name
+from ..model.operators import Forbidden, Operator, fields_of
+from ..model.schema import Argument
+from .environments import type_of
+from .headers import plain_arguments
+
+
+def forbiddance(forbidden: Forbidden, operator: Operator) -> tuple[Expr, Expr]:
+    """What the parameters of a method may not be, and the text of the error."""
+    parameters = {a.name: Name(parameter_name(a.name)) for a in plain_arguments(operator)}
+    text: Expr = Constant(forbidden.text)
+    shown = fields_of(forbidden.text)
+    if shown:
+        keywords = tuple([Keyword(name, parameters[name]) for name in shown])
+        text = Call(Attribute(text, "format"), (), keywords)
+    return replaced(forbidden.condition, parameters), text
+
+
+def array_of(argument: Argument, hooked: bool, converted: bool = False) -> Expr:
+    """The array, or the plain value, that a kernel gets for an argument.
+
+    ``converted``: the library's own dtype for a dtype.
+    """
+    given = Name(parameter_name(argument.name))
+    optional = "?" in str(argument.type)
+    if argument.type.required.is_dtype:
+        own = Call(dotted("T.backend.array_dtype"), (given,))
+        value: Expr = own if converted else Attribute(given, "array_dtype")
+    elif argument.is_tensor:
+        value = _operand(given, hooked)
+    elif argument.is_tensor_list:
+        each = Name("t")
+        item = _operand(each, hooked)
+        item = unless_none(each, item) if optional else item
+        return Comprehension("list", item, (Clause(each, given),))
+    else:
+        return given
+    return unless_none(given, value) if optional else value
+
+
+def _operand(tensor: Expr, hooked: bool) -> Expr:
+    """The array of a tensor; a reduced one in the type computed in, where other types stay as they are."""
+    array = Attribute(tensor, "_array")
+    return Call(dotted("T.load"), (array,)) if hooked else array
+
+
+def promoted_type(argument: Argument, operator: Operator) -> ValueType:
+    """The type of an argument: those that promote together are of the Type, or numbers that it holds."""
+    promoted = argument.name in operator.promoted
+    if argument.type.is_tensor and (promoted or argument.name in ("self", *operator.same_dtype)):
+        return OWN
+    return WEAK if argument.type.is_scalar and promoted else type_of(argument.type)
