@@ -263,12 +263,13 @@ MISTAKES = [
     Mistake(
         "a backward kernel of an entry that makes both",
         "runtime/kernels/nn/loss.py",
-        "    slope *= 2\n",
-        "    slope *= 3\n",
-        "mse_loss",
-        ("declarations/nn.yaml", "mse_loss\n  gradients"),
-        "the kernel of mse_loss_backward does not give the gradient of mse_loss for self",
-        ("mse_loss_backward is written here",),
+        "        grad_self *= outer\n",
+        "        grad_self *= 2 * outer\n",
+        "binary_cross_entropy",
+        ("declarations/nn.yaml", "binary_cross_entropy\n  gradients"),
+        "the kernel of binary_cross_entropy_backward does not give the gradient of binary_cross_entropy for "
+        "self",
+        ("binary_cross_entropy_backward is written here",),
     ),
     Mistake(
         "what a formula gives its backward operator",
