@@ -233,6 +233,11 @@ class _BodyReader:
                 self.there = before
                 self.check(otherwise)
                 return
+            case Conditional(condition):
+                at, length = condition.span[0], max(1, condition.span[1] - condition.span[0])
+                expected = one_of([LENGTH, *sorted(self.optional)])
+                self.wrong("a body chooses by what may be None, and by n", at, length, expected)
+                return
             case Operation(symbol, operands) if symbol in _OPERATORS:
                 for operand in operands:
                     self.check(operand)

@@ -292,10 +292,11 @@ class Code:
     ) -> None:
         """The call of the kernel by this name, or one of several names by the operands that are None."""
         match name:
-            case Conditional(Operation("is not", (operand, _)) as given, there, otherwise):
+            case Conditional(Operation("is not", (operand, _)), there, otherwise):
                 absent, end = self.label(), self.label()
-                self.test(given, absent)
-                self._push_rows_kernel(there, body, rows, shared)
+                tensor, value = self._optional(operand)
+                self.test(Operation("is not", (tensor, _NONE)), absent)
+                self._push_rows_kernel(there, body, rows, [value if e == operand else e for e in shared])
                 self.add("jump", to=end)
                 self.place(absent)
                 self._push_rows_kernel(otherwise, body, rows, [e for e in shared if e != operand])
@@ -311,6 +312,14 @@ class Code:
             self.push(number)
             self.add("number_like", rows[0])
         self._push_rows(len(rows) + len(shared) + len(body.numbers), body.keepdim)
+
+    def _optional(self, operand: Expr) -> tuple[Expr, Expr]:
+        """What says whether an optional operand is None, and its value where it is not."""
+        found = self.values.get(operand.id, operand) if isinstance(operand, Name) else operand
+        match found:
+            case Conditional(Operation("is", (tensor, Constant(value=None))), Constant(value=None), value):
+                return tensor, value
+        return operand, operand
 
     def _push_rows(self, count: int, keepdim: Expr) -> None:
         """What the kernel makes of so many operands, with the dims kept or not."""

@@ -169,7 +169,7 @@ assert tengen.allclose(total.cpu(), x.prod(0)) and tengen.allclose(values.cpu(),
 def test_all_that_follows(workshop: Workshop) -> None:
     workshop.library("rowlib", declarations__native_functions__yaml=OPERATORS)
     workshop.tengen("gen", folder="rowlib")
-    short = "softmax logsumexp distance middle spread normal scaled weighted rooted centred apart".split()
+    short = ["softmax", "logsumexp", "distance", "middle", "spread", "normal", "scaled", "weighted", "rooted", "centred", "apart"]
     names = [f"rowlib::{name}_of" for name in short]
     assert "11 operators verified" in workshop.tengen("verify", "--strict", *names, folder="rowlib")
     workshop.python(ON_DASK)
