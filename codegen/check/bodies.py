@@ -37,8 +37,8 @@ _HEAD = re.compile(r"over (\w+\[\w+: \w+\](?:, \w+\[(?:\w+: )?\w+\])*)\s*(?:\n|$
 _OPERAND = re.compile(r"(\w+)\[(?:(\w+): )?(\w+)\]")
 _OPERATORS = frozenset({"+", "-", "*", "/", "**", "-x", *ELEMENTWISE_COMPARISONS})
 _NUMBERS = ("float", "int", "Scalar")
-#: How an argument says over which dims rows are: it names one; or several, or none for all; or it has the sizes
-#: of the last ones.
+#: How an argument says over which dims rows are: it names one; or several, or none for all; or it has
+#: the sizes of the last ones.
 ONE, SEVERAL, SIZES = "one", "several", "sizes"
 _DIMS = ("int", "int?", "int[]", "int[1]", "int[]?", "int[1]?")
 

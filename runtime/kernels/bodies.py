@@ -82,7 +82,8 @@ def run_body(
 def axes_of_rows(shape: Shape, dim: int | Dims, sizes: str) -> Shape:
     """The dims that rows are over: those that ``dim`` names, or the last ones, whose sizes ``dim`` has.
 
-    ``sizes`` is what the argument with sizes is called, else "". IndexError for a bad dim; RuntimeError for sizes that the last dims do not have, and for none.
+    ``sizes`` is what the argument with sizes is called, else "".
+    IndexError for a bad dim; RuntimeError for sizes that the last dims do not have, and for none.
     """
     if not sizes:
         return axes_of(dim, len(shape))

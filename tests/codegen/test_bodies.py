@@ -206,9 +206,9 @@ def test_the_fast_path() -> None:
     code.push(call.written())
     assert BodyCall.read(call.written()) == call
     first, *others = code.text.split("; fetch_kernel ")
-    assert first == "array self; store row0; have_rows_of row0 sizes -> out; is_none weight => L1"
-    assert others[0].startswith("k.scaled -> out; local row0; array weight; rows_keeping 2")
-    assert others[1].startswith("k.scaled_without_weight -> out; local row0; rows_keeping 1")
+    assert first == "array self; store row0; have_rows_of row0 sizes; is_none weight => L1"
+    assert others[0].startswith("k.scaled; local row0; array weight; rows_keeping 2")
+    assert others[1].startswith("k.scaled_without_weight; local row0; rows_keeping 1")
 
 
 def test_rows_over_the_last_dims_by_their_sizes() -> None:

@@ -108,9 +108,9 @@ OPERATORS = """\
     + (0 if bias is None else (bias - np.sum(bias)).reshape(
     [n if d in [k % self.ndim for k in dim] else 1 for d, n in enumerate(self.shape)]))
 
-- func: rooted_of(Tensor self, SymInt[] normalized_shape, Tensor? weight=None, float eps=1e-2) -> (Tensor, Tensor)
+- func: rooted_of(Tensor self, SymInt[] sizes, Tensor? weight=None, float eps=1e-2) -> (Tensor, Tensor)
   body: |
-    over self[normalized_shape: n], weight[n]
+    over self[sizes: n], weight[n]
     out1 = 1 / sqrt(mean(self * self) + eps)
     out0 = self * out1 * weight if weight else self * out1
   samples:
@@ -124,9 +124,9 @@ OPERATORS = """\
     - "[4], [3, 4]: RuntimeError"
     - "[3, 4], [4], [3]: RuntimeError"
   reference: >
-    (self / np.sqrt(np.mean(self ** 2, axis=tuple(range(-len(normalized_shape), 0)), keepdims=True) + eps)
+    (self / np.sqrt(np.mean(self ** 2, axis=tuple(range(-len(sizes), 0)), keepdims=True) + eps)
     * (1 if weight is None else weight),
-    1 / np.sqrt(np.mean(self ** 2, axis=tuple(range(-len(normalized_shape), 0)), keepdims=True) + eps))
+    1 / np.sqrt(np.mean(self ** 2, axis=tuple(range(-len(sizes), 0)), keepdims=True) + eps))
 
 - func: centred_of(Tensor self, SymInt[] sizes) -> (Tensor values, Tensor middle)
   body: |
@@ -169,7 +169,8 @@ assert tengen.allclose(total.cpu(), x.prod(0)) and tengen.allclose(values.cpu(),
 def test_all_that_follows(workshop: Workshop) -> None:
     workshop.library("rowlib", declarations__native_functions__yaml=OPERATORS)
     workshop.tengen("gen", folder="rowlib")
-    short = ["softmax", "logsumexp", "distance", "middle", "spread", "normal", "scaled", "weighted", "rooted", "centred", "apart"]
-    names = [f"rowlib::{name}_of" for name in short]
+    short = "softmax", "logsumexp", "distance", "middle", "spread", "normal", "scaled", "apart"
+    more = "weighted", "rooted", "centred"
+    names = [f"rowlib::{name}_of" for name in (*short, *more)]
     assert "11 operators verified" in workshop.tengen("verify", "--strict", *names, folder="rowlib")
     workshop.python(ON_DASK)
