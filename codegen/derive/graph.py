@@ -406,8 +406,6 @@ class Graph:
         parts = tuple([self.write(p, named) for p in node.parts])
         if node.kind == "choice":
             return Conditional(node.value, *parts)
-        if node.kind == "square" and not node.tensor:
-            return Operation("**", (*parts, Constant(2)))
         if node.kind == "call":
             return Call(Name(node.value), self._as_tensors(node.value, node.parts, parts))
         if node.kind not in self.primitives:

@@ -203,6 +203,7 @@ class RowsPlan(Plan):
         graph.shared |= {names[name] for name in body.shared}
         names |= {name: graph.name(name, False) for name in body.numbers}
         self.names = names
+        self.roots: _Nodes = {}
         self.inputs = [a for a in operator.schema.arguments if a.is_tensor]
         self.grad_of = {name: graph.name(grad, True) for name, grad in self.of_grads.items()}
         graph.own |= {self.grad_of[name] for name, row in kept.items() if row}

@@ -14,7 +14,7 @@ from tengen.codegen.model.source import Located, Place
 from tengen.codegen.parse.schema import parse_schema
 from tengen.codegen.specialise.fast_path_code import Code
 from tengen.ir.bodies import Body, BodyCall, name_without
-from tengen.ir.expressions import Constant, Name
+from tengen.ir.expressions import Constant, Name, replaced
 from tengen.ir.lower.kernels import row_of
 from tengen.ir.reader import read_expression
 from tengen.ir.writer import write
@@ -197,7 +197,8 @@ def test_a_row_that_may_be_none() -> None:
 def test_the_fast_path() -> None:
     """Of each case: the kernel is fetched once it is known which operands are given."""
     made = body("out = self * weight if weight else self", SIZED)
-    kernel = made.by_presence(lambda absent: Constant(name_without("scaled", absent)))
+    chosen = made.by_presence(lambda absent: Constant(name_without("scaled", absent)))
+    kernel = replaced(chosen, {"weight": Name("_weight")})
     rows, shared = (read_expression("self._array"),), (Name("_weight"),)
     where = Name("sizes"), "sizes", made.keepdim
     call = BodyCall(Name("run"), Name("k"), kernel, made.form(), made.kept, False, *where, rows, shared, ())
