@@ -6,8 +6,9 @@ libraries too, the native kernel, and, in ``codegen/derive/rows.py``, gradients 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from itertools import combinations
 
 from .expressions import (
     Assigned,
@@ -48,11 +49,12 @@ class BodyCall:
 
     function: Expr
     kernels: Expr  # the namespace of native kernels, or None
-    name: str  # of the one that is there
+    name: Expr  # of the one that is there, which what operands are given may decide
     form: Lambda
     kept: tuple[bool, ...]
     nonempty: bool  # whether rows must have elements
     dim: Expr
+    sizes: str  # of the argument that has the sizes of the last dims, if ``dim`` is that
     keepdim: Expr
     rows: tuple[Expr, ...]
     shared: tuple[Expr, ...]
@@ -61,9 +63,10 @@ class BodyCall:
     def written(self) -> Call:
         """The call."""
         kept = Elements("tuple", tuple(map(Constant, self.kept)))
-        what = self.kernels, Constant(self.name), self.form, kept, Constant(self.nonempty)
+        what = self.kernels, self.name, self.form, kept, Constant(self.nonempty)
         operands = Elements("tuple", self.rows), Elements("tuple", self.shared)
-        return Call(self.function, (*what, self.dim, self.keepdim, *operands, *self.numbers))
+        where = self.dim, Constant(self.sizes), self.keepdim
+        return Call(self.function, (*what, *where, *operands, *self.numbers))
 
     @classmethod
     def read(cls, expr: Expr) -> BodyCall | None:
@@ -73,11 +76,12 @@ class BodyCall:
                 function,
                 (
                     kernels,
-                    Constant(str() as name),
+                    name,
                     Lambda() as form,
                     Elements("tuple", kept),
                     Constant(bool() as nonempty),
                     dim,
+                    Constant(str() as sizes),
                     keepdim,
                     Elements("tuple", rows),
                     Elements("tuple", shared),
@@ -86,7 +90,7 @@ class BodyCall:
                 (),
             ):
                 flags = tuple([k.value for k in kept if isinstance(k, Constant)])
-                what = kernels, name, form, flags, nonempty, dim, keepdim
+                what = kernels, name, form, flags, nonempty, dim, sizes, keepdim
                 return cls(function, *what, rows, shared, tuple(numbers))
         return None
 
@@ -97,8 +101,10 @@ class Body:
 
     dim: str  # the argument that says along which dim rows are, or over which
     several: bool  # whether it may be several dims, or none for all of them
+    sizes: bool  # whether it is the sizes of these dims, which are the last ones
     rows: tuple[str, ...]  # the operands
     shared: tuple[str, ...]  # those that are one row, for all
+    optional: tuple[str, ...]  # those of these that may be None
     numbers: tuple[str, ...]  # arguments that are one number for all rows
     keeps: bool  # whether an argument says that results keep the dim
     statements: tuple[tuple[str, Expr], ...]
@@ -107,7 +113,12 @@ class Body:
     @property
     def keepdim(self) -> Expr:
         """Whether a result that is one number for each row keeps the dim."""
-        return Name(KEEPDIM) if self.keeps else Constant(False)
+        return Name(KEEPDIM) if self.keeps else Constant(self.sizes)
+
+    @property
+    def dims(self) -> Expr:
+        """The dims of rows, as formulas write them."""
+        return Call(Name("last_dims"), (Name(self.dim),)) if self.sizes else Name(self.dim)
 
     @property
     def kept(self) -> tuple[bool, ...]:
@@ -122,23 +133,43 @@ class Body:
         """Whether rows must have elements: it takes an extreme of them, be there some or not."""
         return any([_takes_extreme(expr) for _, expr in self.statements])
 
-    def inlined(self) -> tuple[Expr, ...]:
-        """The results for rows that have elements, each as one expression of the arguments, without means."""
+    def inlined(self, absent: Collection[str] = ()) -> tuple[Expr, ...]:
+        """The results for rows that have elements, each as one expression of the arguments, without means.
+
+        ``absent`` are the optional operands that are None.
+        """
         known: dict[str, Expr] = {}
         for name, expr in self.statements:
-            known[name] = replaced(without_means(of_elements(expr)), known)
+            known[name] = replaced(without_means(chosen(expr, absent)), known)
         return tuple([known[name] for name in self.results])
 
-    def kernel(self, name: str) -> NativeKernel:
+    def by_presence(self, make: Callable[[tuple[str, ...]], Expr]) -> Expr:
+        """What is made of each set of optional operands that are None, chosen by those that are."""
+
+        def made(names: tuple[str, ...], absent: tuple[str, ...]) -> Expr:
+            if not names:
+                return make(absent)
+            first, *others = names
+            there, otherwise = made((*others,), absent), made((*others,), (*absent, first))
+            return Conditional(is_given(first), there, otherwise)
+
+        return made(self.optional, ())
+
+    def kernels(self, name: str) -> list[NativeKernel]:
+        """The native kernels: one for each set of optional operands that are None."""
+        count = range(len(self.optional) + 1)
+        return [self.kernel(name, absent) for n in count for absent in combinations(self.optional, n)]
+
+    def kernel(self, name: str, absent: Collection[str] = ()) -> NativeKernel:
         """The native kernel, over rows that are contiguous, with what is one number for each of them."""
-        inputs = [Operand(row, (LENGTH,)) for row in (*self.rows, *self.shared)]
+        inputs = [Operand(row, (LENGTH,)) for row in (*self.rows, *self.shared) if row not in absent]
         inputs += [Operand(n) for n in self.numbers]
         outputs = [
             Operand(result, (LENGTH,) if kept else ())
             for result, kept in zip(self.results, self.kept, strict=True)
         ]
-        statements = tuple([(target, _of_machine(expr)) for target, expr in self.statements])
-        return NativeKernel(name, tuple(inputs), tuple(outputs), statements)
+        statements = tuple([(target, _of_machine(expr, absent)) for target, expr in self.statements])
+        return NativeKernel(name_without(name, absent), tuple(inputs), tuple(outputs), statements)
 
     def form(self, of_ufuncs: bool = False) -> Lambda:
         """The function of axes, the length of rows and the operands, over arrays of one library.
@@ -147,7 +178,9 @@ class Body:
         functions.
         """
         changed = _of_numpy if of_ufuncs else _of_arrays
-        steps: list[Expr] = [Assigned(target, rewritten(expr, changed)) for target, expr in self.statements]
+        steps: list[Expr] = [
+            Assigned(target, rewritten(_asked(expr), changed)) for target, expr in self.statements
+        ]
         results = [Name(name) for name in self.results]
         last = steps[-1]
         assert isinstance(last, Assigned)
@@ -162,6 +195,16 @@ class Body:
 def kernel_of_body(method: str) -> str:
     """The name of the native kernel of an operator's body."""
     return f"{method.lstrip('_')}_of_rows"
+
+
+def name_without(name: str, absent: Collection[str]) -> str:
+    """The name of the native kernel where these operands are None."""
+    return "_without_".join([name, *absent])
+
+
+def is_given(name: str) -> Expr:
+    """Whether an optional operand is not None."""
+    return Operation("is not", (Name(name), Constant(None)))
 
 
 def is_reduction(expr: Expr) -> bool:
@@ -184,14 +227,33 @@ def without_means(expr: Expr) -> Expr:
     return rewritten(expr, change)
 
 
-def of_elements(expr: Expr) -> Expr:
-    """The same of rows that have elements: of ``x if n else y`` that is x."""
-    return rewritten(expr, lambda part: part.then if isinstance(part, Conditional) else part)
+def chosen(expr: Expr, absent: Collection[str] = ()) -> Expr:
+    """The same of rows that have elements, and without what is for other operands: ``x if n else y`` is x."""
+
+    def change(part: Expr) -> Expr:
+        match part:
+            case Conditional(Name(condition), then, otherwise):
+                return otherwise if condition in absent else then
+        return part
+
+    return rewritten(expr, change)
+
+
+def _asked(expr: Expr) -> Expr:
+    """The same with the question whether an operand is None where it chooses."""
+
+    def change(part: Expr) -> Expr:
+        match part:
+            case Conditional(Name(condition), then, otherwise) if condition != LENGTH:
+                return Conditional(is_given(condition), then, otherwise)
+        return part
+
+    return rewritten(expr, change)
 
 
 def _takes_extreme(expr: Expr) -> bool:
     match expr:
-        case Conditional():  # of rows without elements it is something else
+        case Conditional(Name(condition)) if condition == LENGTH:  # of none it is something else
             return False
         case Call(Name("max" | "min")):
             return True
@@ -205,11 +267,13 @@ def is_number(expr: Expr, numbers: Collection[str]) -> bool:
             return name in numbers or name in CONSTANTS
         case Call(_, arguments):
             return is_reduction(expr) or all([is_number(a, numbers) for a in arguments])
+        case Conditional(_, then, otherwise):
+            return is_number(then, numbers) and is_number(otherwise, numbers)
     return all([is_number(part, numbers) for part in expr.parts])
 
 
-def _of_machine(expr: Expr) -> Expr:
-    """An expression of a body as native kernels have it."""
+def _of_machine(expr: Expr, absent: Collection[str]) -> Expr:
+    """An expression of a body as native kernels have it, where these operands are None."""
 
     def change(part: Expr) -> Expr:
         match part:
@@ -217,7 +281,7 @@ def _of_machine(expr: Expr) -> Expr:
                 return value
         return part
 
-    return rewritten(without_means(of_elements(expr)), change)
+    return rewritten(without_means(chosen(expr, absent)), change)
 
 
 def _of_numpy(expr: Expr) -> Expr:

@@ -37,6 +37,9 @@ _HEAD = re.compile(r"over (\w+\[\w+: \w+\](?:, \w+\[(?:\w+: )?\w+\])*)\s*(?:\n|$
 _OPERAND = re.compile(r"(\w+)\[(?:(\w+): )?(\w+)\]")
 _OPERATORS = frozenset({"+", "-", "*", "/", "**", "-x", *ELEMENTWISE_COMPARISONS})
 _NUMBERS = ("float", "int", "Scalar")
+#: How an argument says over which dims rows are: it names one; or several, or none for all; or it has
+#: the sizes of the last ones.
+ONE, SEVERAL, SIZES = "one", "several", "sizes"
 _DIMS = ("int", "int?", "int[]", "int[1]", "int[]?", "int[1]?")
 
 
@@ -49,7 +52,7 @@ def with_what_follows(schema: Schema, fields: Mapping[str, Located]) -> Mapping[
     dims = _dims(schema)
     if body is None or dim not in dims:
         return fields
-    rule = "reduction" if dims[dim] else {"dims": Located(dim, body.place)}
+    rules = {ONE: {"dims": Located(dim, body.place)}, SEVERAL: "reduction", SIZES: "leading"}
     layout = tuple([Located("contiguous", body.place) for _ in schema.returns])
     follows = {
         "dtypes": Located("floating, reduced", body.place),
@@ -57,14 +60,20 @@ def with_what_follows(schema: Schema, fields: Mapping[str, Located]) -> Mapping[
         "layout": layout[0] if len(layout) == 1 else Located(layout, body.place),
     }
     if all([dim for _, dim, _ in operands]):  # what rows share may be batched or not
-        follows["batching"] = Located(rule, body.place)
+        follows["batching"] = Located(rules[dims[dim]], body.place)
     return {**follows, **fields}
 
 
-def _dims(schema: Schema) -> dict[str, bool]:
-    """The arguments that may say which dim is meant, and whether that may be several, or none for all."""
-    integers = {a.name: str(a.type).replace("SymInt", "int") for a in schema.arguments}
-    return {name: kind != "int" for name, kind in integers.items() if kind in _DIMS}
+def _dims(schema: Schema) -> dict[str, str]:
+    """The arguments that may say over which dims rows are, and how: one of ONE, SEVERAL and SIZES."""
+    found = {}
+    for a in schema.arguments:
+        kind = str(a.type)
+        if kind == "SymInt[]":
+            found[a.name] = SIZES
+        elif kind.replace("SymInt", "int") in _DIMS:
+            found[a.name] = ONE if kind in ("int", "SymInt") else SEVERAL
+    return found
 
 
 def body_of(
@@ -83,6 +92,9 @@ class _BodyReader:
         self.schema, self.located, self.primitives, self.report = schema, located, primitives, report
         self.numbers = {LENGTH} | {a.name for a in schema.arguments if str(a.type) in _NUMBERS}
         self.tensors = [a.name for a in schema.arguments if a.is_tensor]
+        self.optional = {a.name for a in schema.arguments if a.is_tensor and a.type.is_optional}
+        #: Those that are there, where the expression stands that is read.
+        self.there: set[str] = set()
         self.rows: tuple[str, ...] = ()
         self.shared: tuple[str, ...] = ()
         #: Names that are made of rows, and where those are assigned that are not.
@@ -111,12 +123,23 @@ class _BodyReader:
             report_scalar(self.located, message, "name = expression", self.report)
             return None
         self.numbers.discard(dim)
-        several = _dims(self.schema)[dim]
+        kind = _dims(self.schema)[dim]
         statements = tuple([s for target, value in read if (s := self.statement(target, value)) is not None])
         results = self.results(statements)
         used = tuple([a.name for a in self.schema.arguments if a.name in self.numbers - {LENGTH}])
         keeps = any([a.name == KEEPDIM for a in self.schema.arguments])
-        made = Body(dim, several, self.rows, self.shared, used, keeps, statements, results)
+        made = Body(
+            dim,
+            kind != ONE,
+            kind == SIZES,
+            self.rows,
+            self.shared,
+            tuple([name for name in self.shared if name in self.optional]),
+            used,
+            keeps,
+            statements,
+            results,
+        )
         return made if self.good else None
 
     def head(self) -> str | None:
@@ -142,6 +165,9 @@ class _BodyReader:
         elif dims[0] not in integers:
             at, help = text.index(f"[{dims[0]}") + 1, suggestion(dims[0], integers)
             self.wrong(f'"{dims[0]}" is no int argument', at, len(dims[0]), "the argument for a dim", help)
+        elif maybe := [name for name in self.rows if name in self.optional]:
+            at, expected = text.index(f"{maybe[0]}["), f"{maybe[0]}[n], a row that all rows share"
+            self.wrong(f'the rows of "{maybe[0]}" may be None', at, len(maybe[0]), expected)
         return dims[0] if self.good else None
 
     def statement(self, target: Expr, value: Expr) -> tuple[str, Expr] | None:
@@ -196,10 +222,21 @@ class _BodyReader:
                     close = suggestion(name, self.known)
                     expected = "an argument, n, or a name of a line above"
                     self.wrong(f'unknown name "{name}" in the body', at, len(name), expected, close)
+                elif name in self.optional - self.there:
+                    expected = f"x * {name} if {name} else x"
+                    self.wrong(f'"{name}" may be None here', at, len(name), expected)
                 return
-            case Conditional(Name(condition), then, otherwise) if condition == LENGTH:
+            case Conditional(Name(condition), then, otherwise) if condition in (LENGTH, *self.optional):
+                before = set(self.there)
+                self.there |= {condition}
                 self.check(then)
+                self.there = before
                 self.check(otherwise)
+                return
+            case Conditional(condition):
+                at, length = condition.span[0], max(1, condition.span[1] - condition.span[0])
+                expected = one_of([LENGTH, *sorted(self.optional)])
+                self.wrong("a body chooses by what may be None, and by n", at, length, expected)
                 return
             case Operation(symbol, operands) if symbol in _OPERATORS:
                 for operand in operands:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from ...ir.bodies import NATIVE_KERNELS, Body, BodyCall, kernel_of_body
-from ...ir.expressions import Attribute, Call, Elements, Name
+from ...ir.bodies import NATIVE_KERNELS, Body, BodyCall, kernel_of_body, name_without
+from ...ir.expressions import Attribute, Call, Constant, Elements, Name
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.names import COMPOSITES
 from ..model.operators import EXPRESSIONS, Formula, Kernel
@@ -192,6 +192,7 @@ class KernelChecker:
     def bodies(self, schema: Schema, source: Located, body: Body) -> dict[str, Kernel]:
         """The kernels that run a body, of each backend that has one for that."""
         found = {}
+        native = kernel_of_body(schema.name.method)
         for backend in self.sources.tables.backends.values():
             name = "" if backend.group else str(backend.capabilities.get("bodies", ""))
             functions = self.sources.functions.find(name, self.modules[backend.name]) if name else ()
@@ -199,11 +200,12 @@ class KernelChecker:
                 call = BodyCall(
                     Name(name),
                     Name(NATIVE_KERNELS),
-                    kernel_of_body(schema.name.method),
+                    body.by_presence(lambda absent: Constant(name_without(native, absent))),
                     body.form(of_ufuncs=backend.namespace == NUMPY),
                     body.kept,
                     body.nonempty,
                     Name(body.dim),
+                    body.dim if body.sizes else "",
                     body.keepdim,
                     tuple(map(Name, body.rows)),
                     tuple(map(Name, body.shared)),

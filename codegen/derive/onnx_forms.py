@@ -7,7 +7,7 @@ out is a Rule as ``symbolic`` gives one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from ...ir.bodies import CONSTANT, CONSTANTS, LENGTH, Body, is_reduction
@@ -102,15 +102,7 @@ def _symbolic_of_body(
     kernel = next(iter(operator.kernels.values()))
     writer = _RowsWriter(operator.schema, replace(kernel, calls={}), operator.opmath, primitives, index)
     writer.body = body
-    results: list[Expr] = []
-    for expr, row in zip(body.inlined(), body.kept, strict=True):
-        made = writer.chosen(expr)
-        if not row:
-            given = made, Name(body.rows[0]), Name(body.dim), body.keepdim
-            made = Call(writer.called("one_for_each_row", None), given)
-        results.append(made)
-    whole = results[0] if len(results) == 1 else Elements("tuple", tuple(results))
-    return _rule(writer, whole, operator.schema)
+    return _rule(writer, body.by_presence(writer.results), operator.schema)
 
 
 def _rule(writer: _Writer, made: Expr, schema: Schema) -> Rule:
@@ -256,16 +248,35 @@ class _RowsWriter(_Writer):
 
     body: Body
 
+    def results(self, absent: Collection[str]) -> Expr:
+        """The results where these operands are None."""
+        results: list[Expr] = []
+        for expr, row in zip(self.body.inlined(absent), self.body.kept, strict=True):
+            made = self.chosen(expr)
+            if not row:
+                given = made, Name(self.body.rows[0]), self.dims, self.body.keepdim
+                made = Call(self.called("one_for_each_row", None), given)
+            results.append(made)
+        return results[0] if len(results) == 1 else Elements("tuple", tuple(results))
+
+    @property
+    def dims(self) -> Expr:
+        """The dims of rows."""
+        match self.body.dims:
+            case Call(Name(name), sizes):
+                return Call(self.called(name, None), sizes)
+        return Name(self.body.dim)
+
     def value(self, expr: Expr) -> Expr:
         match expr:
             case Name(name) if name in self.body.shared:
-                operands = expr, Name(self.body.rows[0]), Name(self.body.dim)
+                operands = expr, Name(self.body.rows[0]), self.dims
                 return Call(self.called("beside", None), operands)
             case Call(Name(name), (row,)) if name == CONSTANT:
                 return self.value(row)
             case Call(Name(name), (row,)) if is_reduction(expr):
                 self.steps += 1
-                given = Constant(_REDUCTIONS[name]), self.value(row), Name(self.body.dim), Constant(True)
+                given = Constant(_REDUCTIONS[name]), self.value(row), self.dims, Constant(True)
                 return Call(self.called("reduced", None), given)
         return super().value(expr)
 
@@ -273,9 +284,7 @@ class _RowsWriter(_Writer):
         known: dict[str, Expr] = {name: Call(Name("float"), (Constant(name),)) for name in CONSTANTS}
         made = super().unchanged(expr)
         if any(name.id == LENGTH for name in free_names(made)):
-            known[LENGTH] = Call(
-                self.called("row_length", None), (Name(self.body.rows[0]), Name(self.body.dim))
-            )
+            known[LENGTH] = Call(self.called("row_length", None), (Name(self.body.rows[0]), self.dims))
         return replaced(made, known)
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from ...ir.bodies import CONSTANT, CONSTANTS, LENGTH, REDUCTIONS, Body, is_reduction
+from ...ir.bodies import CONSTANT, CONSTANTS, LENGTH, REDUCTIONS, Body, is_given, is_reduction
 from ...ir.expressions import Attribute, Call, Conditional, Constant, Elements, Expr, Name
 from ..model.operators import Operator
 from ..parse.formula import result_names
 from .graph import Graph, Node, Underivable, postorder
 from .plan import Language, Plan, is_real
 
+_Nodes = dict[str, Node]
 #: The kinds of nodes that graphs of bodies have besides.
 _REDUCE, _ACROSS, _CONSTANT, _LENGTH = "reduce", "across", "constant", "length"
 
@@ -56,6 +57,18 @@ class RowsGraph(Graph):
         self.result = node
 
     # -- simplified ------------------------------------------------------------------------------
+
+    def either(self, name: str, there: Node, otherwise: Node) -> Node:
+        """A value where an optional operand is given, and another where it is None: what both have is one."""
+        if there is otherwise:
+            return there
+        kinds = {(n.kind, n.value, len(n.parts)) for n in (there, otherwise)}
+        if len(kinds) == 1 and there.parts and there.kind != "choice":
+            parts = zip(there.parts, otherwise.parts, strict=True)
+            if sum(a is not b for a, b in parts) == 1:
+                made = [self.either(name, a, b) for a, b in zip(there.parts, otherwise.parts, strict=True)]
+                return self._node(there.kind, tuple(made), there.value)
+        return self.choice(is_given(name), there, otherwise)
 
     def reduce(self, name: str, row: Node) -> Node:
         """A reduction; what is one number for the row stands before a sum."""
@@ -125,15 +138,22 @@ class RowsGraph(Graph):
             case "reduce":
                 return self._reduced(self.write(node.parts[0], named), node.value)
             case "across":
-                return self.helper("over_rows", self.write(node.parts[0], named), Name(self.body.dim))
+                return self.helper("over_rows", self.write(node.parts[0], named), self.dims)
             case "constant":
                 return Call(Attribute(self.write(node.parts[0], named), "detach"), ())
             case "length" if self.body.several:
-                return self.helper("count_of", first, Name(self.body.dim))
+                return self.helper("count_of", first, self.dims)
             case "length":
                 size = Call(Attribute(first, "size"), (Name(self.body.dim),))
                 return Conditional(Call(Attribute(first, "dim"), ()), size, Constant(1))
         return super().write(node, named)
+
+    @property
+    def dims(self) -> Expr:
+        """The dims of rows."""
+        if self.body.sizes:
+            self.called.add("last_dims")
+        return self.body.dims
 
     def helper(self, name: str, *operands: Expr) -> Expr:
         """The call of a function of formulas/reduction.py."""
@@ -142,7 +162,7 @@ class RowsGraph(Graph):
 
     def _reduced(self, row: Expr, name: str) -> Expr:
         """A reduction. Rows without elements have no extreme: any number does, for nothing is made of it."""
-        dim = Name(self.body.dim)
+        dim = self.dims
         made, total = [
             Call(Attribute(row, method), (dim, Constant(True))) for method in (REDUCTIONS[name], "sum")
         ]
@@ -153,10 +173,10 @@ class RowsGraph(Graph):
     def with_dim(self, name: str) -> Expr:
         """A name; what has the shape of a result that is one number for each row gets the dim back."""
         if name.removesuffix("_t") in self.body.shared:
-            return self.helper("beside", Name(name), Name(self.body.rows[0]), Name(self.body.dim))
+            return self.helper("beside", Name(name), Name(self.body.rows[0]), self.dims)
         if name not in self.fewer:
             return Name(name)
-        dim = Name(self.body.dim)
+        dim = self.dims
         dims = dim if self.body.several else Elements("list", (dim,))
         ndim = Call(Attribute(Name(self.body.rows[0]), "dim"), ())
         return Call(Name("_restore_dims"), (Name(name), dims, self.body.keepdim, ndim))
@@ -182,19 +202,46 @@ class RowsPlan(Plan):
         names |= {name: graph.name(name, True) for name in body.shared}
         graph.shared |= {names[name] for name in body.shared}
         names |= {name: graph.name(name, False) for name in body.numbers}
-        made = [graph.read(expr, names) for expr in body.inlined()]
-        self.roots = dict(zip(self.results, made, strict=True))
+        self.names = names
+        self.roots: _Nodes = {}
         self.inputs = [a for a in operator.schema.arguments if a.is_tensor]
         self.grad_of = {name: graph.name(grad, True) for name, grad in self.of_grads.items()}
         graph.own |= {self.grad_of[name] for name, row in kept.items() if row}
-        if with_results and not several and body.kept[0] and made[0].parts:
-            graph.knows_result(made[0])
-        wanted = [names[a.name] for a in self.inputs]
+        self.knows_result = bool(with_results) and not several and body.kept[0] and not body.optional
+        self.gradients, self.moved = self._by_presence(body.optional)
+
+    def _by_presence(self, names: Sequence[str], absent: Sequence[str] = ()) -> tuple[_Nodes, _Nodes]:
+        """The gradients and tangents, by which of the optional operands ``names`` are None.
+
+        Afterwards ``roots`` are the results that are the same whichever are.
+        """
+        if not names:
+            return self._without(absent)
+        first, *others = names
+        there = self._by_presence(others, absent)
+        roots = self.roots
+        otherwise = self._by_presence(others, [*absent, first])
+        self.roots = {name: root for name, root in roots.items() if self.roots.get(name) is root}
+        either = self.rows.either
+        gradients, moved = [
+            {name: either(first, node, b[name]) if name in b else node for name, node in a.items()}
+            for a, b in zip(there, otherwise, strict=True)
+        ]
+        return gradients, moved
+
+    def _without(self, absent: Sequence[str]) -> tuple[_Nodes, _Nodes]:
+        """The gradients and tangents where these operands are None."""
+        made = [self.graph.read(expr, self.names) for expr in self.body.inlined(absent)]
+        self.roots = dict(zip(self.results, made, strict=True))
+        if self.knows_result and made[0].parts:
+            self.rows.knows_result(made[0])
+        given = [a.name for a in self.inputs if a.name not in absent]
+        wanted = [self.names[name] for name in given]
         reached = self._differentiable()
         self.order = [node for node in postorder(made) if node in reached]
         self.leading = self._leading(self.order, wanted)
-        self.gradients = dict(zip([a.name for a in self.inputs], self._adjoints(wanted), strict=True))
-        self.moved = self._moved(wanted)
+        gradients = dict(zip(given, self._adjoints(wanted), strict=True))
+        return gradients, self._moved(given)
 
     def _differentiable(self) -> set[Node]:
         """The nodes on which results depend in a differentiable way."""
@@ -247,13 +294,13 @@ class RowsPlan(Plan):
         among = graph.apply("where", graph.apply("equal", row, node), graph.one, graph.zero)
         return graph.apply("divide", among, graph.reduce("sum", among))
 
-    def _moved(self, wanted: Sequence[Node]) -> dict[str, Node]:
-        """What each result moves by."""
+    def _moved(self, given: Sequence[str]) -> _Nodes:
+        """What each result moves by, of the operands that are given."""
         graph = self.rows
-        tangents = {}
-        for node, argument in zip(wanted, self.inputs, strict=True):
-            tangents[node] = graph.name(f"{argument.name}_t", True)
-            (graph.shared if argument.name in self.body.shared else graph.own).add(tangents[node])
+        tangents: dict[Node, Node] = {}
+        for name in given:
+            moved = tangents[self.names[name]] = graph.name(f"{name}_t", True)
+            (graph.shared if name in self.body.shared else graph.own).add(moved)
         for node in self.order:
             if node in tangents or node not in self.leading:
                 continue
@@ -291,8 +338,23 @@ class RowsPlan(Plan):
 
     # -- writing -----------------------------------------------------------------------------------
 
+    def _repeated(self, roots: Iterable[Node]) -> set[Node]:
+        """What is made of an operand that may be None is not computed before it is known that it is not."""
+        roots = list(roots)
+        made_of: dict[Node, set[str]] = {}
+        for node in postorder(roots):
+            found = {name for part in node.parts for name in made_of[part]}
+            if node.kind == "name":
+                found = {node.value.removesuffix("_t")} & {*self.body.optional}
+            elif node.kind == "choice":
+                found -= {name for name in found if node.value == is_given(name)}
+            made_of[node] = found
+        return {node for node in super()._repeated(roots) if not made_of[node]}
+
     def _root(self, name: str, node: Node, named: Mapping[Node, str]) -> Expr:
         """A gradient has the shape of the rows; a tangent that of the result."""
+        if node.kind == "choice" and node not in named:
+            return Conditional(node.value, *[self._root(name, part, named) for part in node.parts])
         first = Name(self.body.rows[0])
         is_tangent = name in self.results
         of_its_own = is_tangent or name in self.body.shared

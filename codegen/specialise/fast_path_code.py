@@ -7,7 +7,7 @@ Python's interpreter. It is made of the text that the function is made of. What 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from ...ir.bodies import BodyCall
@@ -271,34 +271,71 @@ class Code:
         """Of contiguous rows by its native kernel; without one, and of others, the fast path is left."""
         if body.kernels == _NONE:
             raise Unwritable("a body without a native kernel")
-        if body.shared:
-            raise Unwritable("a body with a row that is shared")
+        rows = [f"row{number}" for number in range(len(body.rows))]
+        for name, row in zip(rows, body.rows, strict=True):
+            self.push(row)
+            self.add("store", name)
+        self._are_rows(body, rows[0])
+        self._push_rows_kernel(body.name, body, rows, body.shared)
+
+    def _are_rows(self, body: BodyCall, row: str) -> None:
+        """The fast path is left where the rows of an array are not its last dim."""
         dim = self.local(body.dim)
         if dim is None:
             dim = "rows_dim"
             self.push(body.dim)
             self.add("store", dim)
-        rows = [f"row{number}" for number in range(len(body.rows))]
-        for name, row in zip(rows, body.rows, strict=True):
-            self.push(row)
-            self.add("store", name)
-        self.add("are_rows", rows[0], dim)
-        self.add("fetch_kernel", self._path(Attribute(body.kernels, body.name)))
-        for name in rows:
-            self.add("local", name)
+        self.add("have_rows_of" if body.sizes else "are_rows", row, dim)
+
+    def _push_rows_kernel(
+        self, name: Expr, body: BodyCall, rows: Sequence[str], shared: Sequence[Expr]
+    ) -> None:
+        """The call of the kernel by this name, or one of several names by the operands that are None."""
+        match name:
+            case Conditional(Operation("is not", (operand, _)), there, otherwise):
+                absent, end = self.label(), self.label()
+                tensor, value = self._optional(operand)
+                self.test(Operation("is not", (tensor, _NONE)), absent)
+                self._push_rows_kernel(there, body, rows, [value if e == operand else e for e in shared])
+                self.add("jump", to=end)
+                self.place(absent)
+                self._push_rows_kernel(otherwise, body, rows, [e for e in shared if e != operand])
+                self.place(end)
+                return
+        assert isinstance(name, Constant)
+        self.add("fetch_kernel", self._path(Attribute(body.kernels, str(name.value))))
+        for row in rows:
+            self.add("local", row)
+        for operand in shared:
+            self.push(operand)
         for number in body.numbers:
             self.push(number)
             self.add("number_like", rows[0])
-        count = len(rows) + len(body.numbers)
-        if (keepdim := self.local(body.keepdim)) is None:
+        self._push_rows(len(rows) + len(shared) + len(body.numbers), body.keepdim)
+
+    def _optional(self, operand: Expr) -> tuple[Expr, Expr]:
+        """What says whether an optional operand is None, and its value where it is not."""
+        found = self.values.get(operand.id, operand) if isinstance(operand, Name) else operand
+        match found:
+            case Conditional(Operation("is", (tensor, Constant(value=None))), Constant(value=None), value):
+                return tensor, value
+        return operand, operand
+
+    def _push_rows(self, count: int, keepdim: Expr) -> None:
+        """What the kernel makes of so many operands, with the dims kept or not."""
+        if isinstance(keepdim, Constant) and keepdim.value:
+            self.add("rows_keeping", count)
+            return
+        known = self.local(keepdim)
+        if known is None:
             self.add("rows", count)
             return
         kept, end = self.label(), self.label()
-        self.add("is_same", keepdim, "False", to=kept)
+        self.add("is_same", known, "False", to=kept)
         self.add("rows", count)
         self.add("jump", to=end)
         self.place(kept)
-        self.add("is_same", keepdim, "True")
+        self.add("is_same", known, "True")
         self.add("rows_keeping", count)
         self.place(end)
 

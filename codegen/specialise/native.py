@@ -124,14 +124,16 @@ class NativeForms:
 
     def of_body(self, name: str, body: Body) -> Expr:
         """The namespace with the kernels of a body, for each scalar type; None where it has none."""
-        kernel = body.kernel(name)
         if name not in self.kernels:
+            kernels = body.kernels(name)
             try:
-                for scalar in SCALARS:
-                    lower(kernel, self.routines, scalar)
+                for kernel in kernels:
+                    for scalar in SCALARS:
+                        lower(kernel, self.routines, scalar)
             except Unlowerable:
                 return Constant(None)
-            self.kernels.update({k.name: k for k in (kernel, *map(kernel.reduced, REDUCED))})
+            made = [k for kernel in kernels for k in (kernel, *map(kernel.reduced, REDUCED))]
+            self.kernels.update({k.name: k for k in made})
         return Name(KERNELS)
 
     def _lowers(self, kernel: NativeKernel) -> bool:

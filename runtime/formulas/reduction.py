@@ -33,6 +33,11 @@ def count_of(self: Tensor, dim: Dims) -> int:
     return prod([n for d, n in enumerate(self.shape) if d in axes])
 
 
+def last_dims(sizes: Sequence[int]) -> tuple[int, ...]:
+    """The dimensions that have these sizes, the last ones."""
+    return tuple(range(-len(sizes), 0))
+
+
 def beside(shared: Tensor, self: Tensor, dim: Dims) -> Tensor:
     """What all rows over ``dim`` of a tensor share, in a shape that broadcasts with it."""
     dims = axes_of(dim, self.ndim)

@@ -30,14 +30,16 @@ def run_body(
     kept: Sequence[bool],
     nonempty: bool,
     dim: int | Dims,
+    sizes: str,
     keepdim: bool,
     rows: Sequence[Array],
-    shared: Sequence[Array],
+    shared: Sequence[Array | None],
     *numbers: float,
 ) -> Any:
     """What a body makes of the rows of arrays over ``dim``: an array, or as many as ``kept`` says.
 
-    Each of ``shared`` is one row for all: it has the sizes of those dims.
+    ``sizes`` is what the argument is called that ``dim`` is, where that has the sizes of the last dims.
+    Each of ``shared`` is one row for all: it has the sizes of those dims; or it is None.
     ``kernels`` has native ones of the ``name``, for each dtype. ``form`` computes it of axes, the length of
     rows, the arrays and the numbers; ``kept`` says of each result whether it has rows: else it has one number
     for each, and ``keepdim`` says whether the dims are kept. ``nonempty``: rows must have elements.
@@ -48,16 +50,18 @@ def run_body(
     shape = first.shape
     if len(rows) > 1:
         one_shape([a.shape for a in rows])
-    axes = axes_of(dim, len(shape))
-    if shared:
-        check_shared(shape, axes, [a.shape for a in shared])
+    axes = axes_of_rows(shape, dim, sizes)
+    beside = [a for a in shared if a is not None]
+    if beside:
+        check_shared(shape, axes, [a.shape for a in beside])
     if kernels is not None and axes and first.size:
         kernel = kernel_of(name, first.dtype, kernels)
-        if kernel is not None and all([a.dtype == first.dtype for a in (*rows, *shared)]):
-            return _natively(kernel, kept, keepdim, axes, rows, shared, numbers)
+        if kernel is not None and all([a.dtype == first.dtype for a in (*rows, *beside)]):
+            return _natively(kernel, kept, keepdim, axes, rows, beside, numbers)
     if first.dtype.char in REDUCED:
-        wide = [upcast(a) for a in rows], [upcast(a) for a in shared]
-        found = several(run_body(kernels, name, form, kept, nonempty, dim, keepdim, *wide, *numbers))
+        wide = [upcast(a) for a in rows], [None if a is None else upcast(a) for a in shared]
+        where = dim, sizes, keepdim
+        found = several(run_body(kernels, name, form, kept, nonempty, *where, *wide, *numbers))
         return given([converted(np.asarray(a), first.dtype) for a in found])
     if not first.size:
         if all(kept):
@@ -65,12 +69,38 @@ def run_body(
         if nonempty:
             check_rows(shape, dim)
     if not shape:
-        found = several(form(0, 1, *[a.reshape(1) for a in (*rows, *shared)], *numbers))
+        one = [None if a is None else a.reshape(1) for a in (*rows, *shared)]
+        found = several(form(0, 1, *one, *numbers))
         return given([a.reshape(()) for a in found])
     axis = axes[0] if len(axes) == 1 else axes
-    beside = [a.reshape(sizes_beside(shape, axes)) for a in shared]
-    found = several(form(axis, length_of(shape, axes), *rows, *beside, *numbers))
+    wide_shape = sizes_beside(shape, axes)
+    broadcast = [None if a is None else a.reshape(wide_shape) for a in shared]
+    found = several(form(axis, length_of(shape, axes), *rows, *broadcast, *numbers))
     return given([a if row or keepdim else a.squeeze(axis) for a, row in zip(found, kept, strict=True)])
+
+
+def axes_of_rows(shape: Shape, dim: int | Dims, sizes: str) -> Shape:
+    """The dims that rows are over: those that ``dim`` names, or the last ones, whose sizes ``dim`` has.
+
+    ``sizes`` is what the argument with sizes is called, else "".
+    IndexError for a bad dim; RuntimeError for sizes that the last dims do not have, and for none.
+    """
+    if not sizes:
+        return axes_of(dim, len(shape))
+    assert isinstance(dim, Sequence)
+    first = len(shape) - len(dim)
+    if not dim:
+        raise RuntimeError(
+            f"Expected {sizes} to be at least 1-dimensional, i.e., containing at least one element, "
+            f"but got {sizes} = []"
+        )
+    if first < 0 or shape[first:] != tuple(dim):
+        expected = ", ".join(["*", *[str(n) for n in dim]])
+        raise RuntimeError(
+            f"Given {sizes}={[*dim]}, expected input with shape [{expected}], "
+            f"but got input of size {[*shape]}"
+        )
+    return tuple(range(first, len(shape)))
 
 
 def length_of(shape: Shape, axes: Shape) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,11 @@ def reduced(operator: str, self: Ref, dim: Any, keepdim: bool) -> Ref:
 def row_length(self: Ref, dim: Any) -> int:
     """How many elements a row over ``dim`` has."""
     return math.prod([self.shape[d] for d in all_dims(self, dim)])
+
+
+def last_dims(sizes: Sequence[int]) -> tuple[int, ...]:
+    """The dimensions that have these sizes, the last ones."""
+    return tuple(range(-len(sizes), 0))
 
 
 def beside(shared: Ref, self: Ref, dim: Any) -> Ref:

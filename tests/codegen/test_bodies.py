@@ -12,8 +12,11 @@ from tengen.codegen.model.diagnostics import Report
 from tengen.codegen.model.operators import Derivative, Formula, Kernel, Operator
 from tengen.codegen.model.source import Located, Place
 from tengen.codegen.parse.schema import parse_schema
-from tengen.ir.bodies import Body
+from tengen.codegen.specialise.fast_path_code import Code
+from tengen.ir.bodies import Body, BodyCall, name_without
+from tengen.ir.expressions import Constant, Name, replaced
 from tengen.ir.lower.kernels import row_of
+from tengen.ir.reader import read_expression
 from tengen.ir.writer import write
 from tengen.testing.declared import declarations
 
@@ -21,8 +24,13 @@ HERE = Place("test.yaml", 1, 1)
 ONE, TWO = "Tensor self, int dim", "Tensor self, Tensor other, int dim"
 MANY = "Tensor self, int[1]? dim=None"
 WEIGHTED = "Tensor self, Tensor weight, int dim"
+MAYBE = "Tensor self, int[1] dim, Tensor? weight=None"
+SIZED = "Tensor self, SymInt[] sizes, Tensor? weight=None"
 OVER = {
     WEIGHTED: "over self[dim: n], weight[n]\n",
+    MAYBE: "over self[dim: n], weight[n]\n",
+    SIZED: "over self[sizes: n], weight[n]\n",
+    SIZED.partition(", Tensor?")[0]: "over self[sizes: n]\n",
     ONE: "over self[dim: n]\n",
     MANY: "over self[dim: n]\n",
     TWO: "over self[dim: n], other[dim: n]\n",
@@ -169,6 +177,47 @@ def test_a_row_that_all_rows_share() -> None:
     assert found["self"] == "grad * beside(weight, self, dim)"
     assert found["weight"] == "over_rows(grad * self, dim).reshape(weight.shape)"
     assert found["tangent"] == "self_t * beside(weight, self, dim) + beside(weight_t, self, dim) * self"
+
+
+def test_a_row_that_may_be_none() -> None:
+    """There is a kernel for each case; formulas ask where the cases differ, and nowhere else."""
+    made = body("out = self * weight if weight else self", MAYBE)
+    assert made.optional == ("weight",) and made.kept == (True,)
+    assert write(made.form()) == "lambda axis, n, self, weight: self * weight if weight is not None else self"
+    kernels = [row_of(kernel) for kernel in made.kernels("scaled")]
+    assert [k.name for k in made.kernels("scaled")] == ["scaled", "scaled_without_weight"]
+    assert [k[3] for k in kernels] == ["out = self * weight", "out = self"]
+    found = written(derivative("out = self * weight if weight else self", MAYBE))
+    assert found["self"] == "grad * beside(weight, self, dim) if weight is not None else grad"
+    assert found["weight"] == "over_rows(grad * self, dim).reshape(weight.shape)"
+    found = written(derivative("out = self * 2 + sum(weight) if weight else self * 2", MAYBE))
+    assert found["self"] == "2 * grad"
+
+
+def test_the_fast_path() -> None:
+    """Of each case: the kernel is fetched once it is known which operands are given."""
+    made = body("out = self * weight if weight else self", SIZED)
+    chosen = made.by_presence(lambda absent: Constant(name_without("scaled", absent)))
+    kernel = replaced(chosen, {"weight": Name("_weight")})
+    rows, shared = (read_expression("self._array"),), (Name("_weight"),)
+    where = Name("sizes"), "sizes", made.keepdim
+    call = BodyCall(Name("run"), Name("k"), kernel, made.form(), made.kept, False, *where, rows, shared, ())
+    values = {"_weight": read_expression("None if weight is None else weight._array")}
+    code = Code(["self", "sizes", "weight"], ("self", "weight"), values=values)
+    code.push(call.written())
+    assert BodyCall.read(call.written()) == call
+    first, *others = code.text.split("; fetch_kernel ")
+    assert first == "array self; store row0; have_rows_of row0 sizes; is_none weight => L1"
+    assert others[0].startswith("k.scaled; local row0; array weight; rows_keeping 2")
+    assert others[1].startswith("k.scaled_without_weight; local row0; rows_keeping 1")
+
+
+def test_rows_over_the_last_dims_by_their_sizes() -> None:
+    """They are these dims for formulas; what is one number for each row keeps them."""
+    made = body("out = mean(self * weight if weight else self)", SIZED)
+    assert made.sizes and write(made.keepdim) == "True"
+    found = written(derivative("out = sum(self * self)", SIZED.partition(", Tensor?")[0]))
+    assert found["self"] == "2 * (_restore_dims(grad, last_dims(sizes), True, self.dim()) * self)"
 
 
 def test_rows_without_elements() -> None:

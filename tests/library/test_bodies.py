@@ -85,6 +85,60 @@ OPERATORS = """\
     * weight.reshape([n if d in [k % self.ndim for k in dim] else 1 for d, n in enumerate(self.shape)])
     + np.sum(weight), 1 / np.sqrt(np.mean(self ** 2, axis=dim if self.ndim else None) + eps))
 
+- func: weighted_of(Tensor self, int[1] dim, Tensor? weight=None, Tensor? bias=None, float eps=1e-2) -> Tensor
+  body: |
+    over self[dim: n], weight[n], bias[n]
+    d = self - mean(self)
+    y = d / sqrt(mean(d * d) + eps)
+    scaled = y * weight if weight else y
+    out = scaled + bias - sum(bias) if bias else scaled
+  samples:
+    - "[3, 4], 1"
+    - "[3, 4], 1, [4]"
+    - "[3, 4], (0,), bias=[3]"
+    - "[2, 3, 4], (0, 2), [2, 4], [2, 4], eps=1.0"
+    - "[], 0, []"
+    - "[0, 3], 1, [3]"
+  errors: ["[3, 4], 1, [3]: RuntimeError", "[3, 4], 1, [4], [3, 4]: RuntimeError", "[3], 1: IndexError"]
+  reference: >
+    (self - np.mean(self, axis=dim if self.ndim else None, keepdims=True))
+    / np.sqrt(np.var(self, axis=dim if self.ndim else None, keepdims=True) + eps)
+    * (1 if weight is None else
+    weight.reshape([n if d in [k % self.ndim for k in dim] else 1 for d, n in enumerate(self.shape)]))
+    + (0 if bias is None else (bias - np.sum(bias)).reshape(
+    [n if d in [k % self.ndim for k in dim] else 1 for d, n in enumerate(self.shape)]))
+
+- func: rooted_of(Tensor self, SymInt[] sizes, Tensor? weight=None, float eps=1e-2) -> (Tensor, Tensor)
+  body: |
+    over self[sizes: n], weight[n]
+    out1 = 1 / sqrt(mean(self * self) + eps)
+    out0 = self * out1 * weight if weight else self * out1
+  samples:
+    - "[3, 4], [4]"
+    - "[2, 3, 4], (3, 4), [3, 4]"
+    - "[2, 3, 4], (2, 3, 4), [2, 3, 4], eps=1.0"
+    - "[0, 4], [4], [4]"
+  errors:
+    - "[3, 4], [3]: RuntimeError"
+    - "[3, 4], []: RuntimeError"
+    - "[4], [3, 4]: RuntimeError"
+    - "[3, 4], [4], [3]: RuntimeError"
+  reference: >
+    (self / np.sqrt(np.mean(self ** 2, axis=tuple(range(-len(sizes), 0)), keepdims=True) + eps)
+    * (1 if weight is None else weight),
+    1 / np.sqrt(np.mean(self ** 2, axis=tuple(range(-len(sizes), 0)), keepdims=True) + eps))
+
+- func: centred_of(Tensor self, SymInt[] sizes) -> (Tensor values, Tensor middle)
+  body: |
+    over self[sizes: n]
+    middle = mean(self)
+    values = self - middle
+  samples: ["[3, 4], [4]", "[2, 3, 4], [3, 4]"]
+  errors: ["[3, 4], [3]: RuntimeError"]
+  reference: >
+    (self - np.mean(self, axis=tuple(range(-len(sizes), 0)), keepdims=True),
+    np.mean(self, axis=tuple(range(-len(sizes), 0)), keepdims=True))
+
 - func: apart_of(Tensor self, int dim=-1) -> (Tensor values, Tensor total)
   body: |
     over self[dim: n]
@@ -116,6 +170,7 @@ def test_all_that_follows(workshop: Workshop) -> None:
     workshop.library("rowlib", declarations__native_functions__yaml=OPERATORS)
     workshop.tengen("gen", folder="rowlib")
     short = "softmax", "logsumexp", "distance", "middle", "spread", "normal", "scaled", "apart"
-    names = [f"rowlib::{name}_of" for name in short]
-    assert "8 operators verified" in workshop.tengen("verify", "--strict", *names, folder="rowlib")
+    more = "weighted", "rooted", "centred"
+    names = [f"rowlib::{name}_of" for name in (*short, *more)]
+    assert "11 operators verified" in workshop.tengen("verify", "--strict", *names, folder="rowlib")
     workshop.python(ON_DASK)

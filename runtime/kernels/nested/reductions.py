@@ -149,18 +149,19 @@ def run_body(
     kept: Sequence[bool],
     nonempty: bool,
     dim: int | Dims,
+    sizes: str,
     keepdim: bool,
     rows: Sequence[RaggedArray],
-    shared: Sequence[Array],
+    shared: Sequence[Array | None],
     *numbers: float,
 ) -> Any:
     """``kernels.bodies.run_body`` of each component. RuntimeError for bodies with several results, or with
-    operands that rows share."""
-    if shared or len(kept) > 1 or (len(rows) > 1 and not kept[0]):
+    operands that rows share, or rows over dims by their sizes."""
+    if shared or sizes or len(kept) > 1 or (len(rows) > 1 and not kept[0]):
         raise RuntimeError(f"{name} has no form for nested tensors")
 
     def of_arrays(at: Any, keep: bool, *arrays: Array) -> Any:
-        return bodies.run_body(kernels, name, form, kept, nonempty, at, keep, arrays, (), *numbers)
+        return bodies.run_body(kernels, name, form, kept, nonempty, at, "", keep, arrays, (), *numbers)
 
     first, *others = rows
     dims = (dim,) if isinstance(dim, int) else dim
