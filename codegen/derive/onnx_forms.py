@@ -30,6 +30,7 @@ from ...ir.expressions import (
     replaced,
     walk,
 )
+from ...ir.scans import Scan
 from ...ir.writer import write
 from ..check.names import BUILTINS
 from ..check.onnx_language import ONNX
@@ -248,6 +249,12 @@ class _RowsWriter(_Writer):
                 return Call(self.called("beside", None), operands)
             case Call(Name(name), (row,)) if name == CONSTANT:
                 return self.value(row)
+            case Call() if (scan := Scan.read(expr)) is not None:
+                if scan.name not in _SCANS:
+                    raise NoForm(f"ONNX has no {scan.name}")
+                self.steps += 1
+                given = Constant(_SCANS[scan.name]), self.value(scan.row), Name(self.body.dim)
+                return Call(self.called("scanned", None), (*given, Constant(scan.reverse)))
             case Call(Name(name), (row,)) if is_reduction(expr):
                 self.steps += 1
                 given = Constant(_REDUCTIONS[name]), self.value(row), Name(self.body.dim), Constant(True)
@@ -264,7 +271,8 @@ class _RowsWriter(_Writer):
         return replaced(made, known)
 
 
-#: ONNX's reductions.
+#: ONNX's scans and reductions.
+_SCANS = {"cumsum": "CumSum", "cumprod": "CumProd"}
 _REDUCTIONS = {"sum": "ReduceSum", "prod": "ReduceProd", "max": "ReduceMax", "min": "ReduceMin"}
 
 

@@ -3,6 +3,8 @@
 ``scan(before + after, x, 0)`` has the sums of the elements up to each. The elements of a vector are brought
 together in steps of one, two and four lanes, and then with the total of all vectors before, in float64. So
 the combination must be associative, but for rounding, and the third argument what changes nothing.
+``scan_back`` does so from the end. Kernels that have other than rows, or reductions, scan one element after the
+other, in the loops of ``rows``.
 """
 
 from __future__ import annotations
@@ -13,27 +15,26 @@ from dataclasses import replace
 from ..expressions import Call, Expr, Name, free_names, walk
 from ..kernels import NativeKernel, Operand
 from ..routines import Routines
+from ..scans import AFTER, BEFORE
 from .instructions import WIDTHS, Instructions, Kind, Unlowerable, Value
 from .loops import Arrays, Memory
-from .passes import LENGTH
+from .passes import LENGTH, go_back, is_scan
+from .reductions import is_reduction
 from .scalars import Operand as ScalarOperand, ScalarLowering
 
-#: The function, the names in its first argument, and the name of an element's index.
-SCAN, BEFORE, AFTER, PLACE = "scan", "before", "after", "place"
+#: The name of an element's index.
+PLACE = "place"
 _LANES = 8
 
 
-def is_scan(expr: Expr) -> bool:
-    """Whether an expression brings together what stands before each element."""
-    match expr:
-        case Call(Name(name), (_, _, _), ()) if name == SCAN:
-            return True
-    return False
+def is_of_scans(kernel: NativeKernel) -> bool:
+    """Whether a kernel has rows of its own dtype only, and scans them."""
+    parts = [part for _, expr in kernel.statements for part in walk(expr)]
+    plain = all([o.dims == (LENGTH,) for o in kernel.operands]) and not any([o.dtype for o in kernel.inputs])
+    return plain and any(map(is_scan, parts)) and not any([is_reduction(p) or p == _COUNT for p in parts])
 
 
-def has_scans(kernel: NativeKernel) -> bool:
-    """Whether a kernel scans its rows."""
-    return any([is_scan(part) for _, expr in kernel.statements for part in walk(expr)])
+_COUNT = Name(LENGTH)
 
 
 def scans(kernel: NativeKernel, routines: Routines, scalar: str) -> str:
@@ -45,9 +46,8 @@ class _Scans:
     """A loop over rows, and over vectors of each. What does not fill one, or follow, goes through memory."""
 
     def __init__(self, kernel: NativeKernel, routines: Routines, scalar: str) -> None:
-        if any([o.dims != (LENGTH,) for o in kernel.operands]):
-            raise Unlowerable("a kernel with scans has rows only")
         self.kernel = kernel
+        self.back = go_back([p for _, expr in kernel.statements for p in walk(expr)])
         self.body = Instructions()
         self.memory = Memory(self.body, WIDTHS[scalar])
         self.scalars = ScalarLowering(self.body, replace(WIDTHS["float64"], lanes=_LANES), routines)
@@ -99,16 +99,17 @@ class _Scans:
     def _vector(self, index: str) -> None:
         """The elements from ``index`` on, which follow each other."""
         given = {}
+        first = self._place(index, _LANES)
         for operand in self.kernel.inputs:
             type_ = f"<{_LANES} x {self.memory.type_of(operand)[0]}>"
-            at = self.arrays.at(operand.name, self.pointers[operand.name], {LENGTH: index}, True)
+            at = self.arrays.at(operand.name, self.pointers[operand.name], {LENGTH: first}, True)
             text = self.body.add(f"load {type_}, ptr {at}, align {self.memory.type_of(operand)[1]}")
-            given[operand.name] = self._widened(operand, text)
+            given[operand.name] = self._widened(operand, self._turned(type_, text))
         for name, value in self._computed(given, index).items():
             operand = self.arrays.operand(name)
-            at = self.arrays.at(name, self.pointers[name], {LENGTH: index}, True)
+            at = self.arrays.at(name, self.pointers[name], {LENGTH: first}, True)
             type_, text = self._narrowed(operand, value)
-            self.body.put(f"store {type_} {text}, ptr {at}, align {self.memory.type_of(operand)[1]}")
+            self.body.put(f"store {type_} {self._turned(type_, text)}, ptr {at}, align {self.memory.type_of(operand)[1]}")
 
     def _few(self, index: str) -> None:
         """At most a vector's elements from ``index`` on, one by one into memory and out of it."""
@@ -135,8 +136,19 @@ class _Scans:
                 self.memory.store(operand, one, self._element(operand, index, i))
 
     def _element(self, operand: Operand, index: str, i: str) -> str:
-        place = self.body.add(f"add nuw nsw i64 {index}, {i}")
+        place = self._place(self.body.add(f"add nuw nsw i64 {index}, {i}"), 1)
         return self.arrays.at(operand.name, self.pointers[operand.name], {LENGTH: place}, False)
+
+    def _place(self, index: str, count: int) -> str:
+        """Where the first of ``count`` elements stands, of which the scan comes to one after ``index`` others."""
+        if not self.back:
+            return index
+        end = self.body.add(f"sub i64 {self.arrays.sizes[LENGTH]}, {count}")
+        return self.body.add(f"sub i64 {end}, {index}")
+
+    def _turned(self, type_: str, text: str) -> str:
+        """The lanes as they are scanned, of those in memory; or the other way."""
+        return self._shuffled(type_, text, "poison", [*range(_LANES)][::-1]) if self.back else text
 
     def _buffered(self, operand: Operand) -> str:
         """The type of an element as it is read."""
@@ -163,7 +175,8 @@ class _Scans:
         """The results for a vector of elements, those from ``index`` on."""
         known: dict[Expr, ScalarOperand] = {Name(name): value for name, value in given.items()}
         lanes = ", ".join([f"i64 {i}" for i in range(_LANES)])
-        places = self.body.add(f"add <{_LANES} x i64> {self._splat('i64', index)}, <{lanes}>")
+        first = self._splat("i64", self._place(index, 1))
+        places = self.body.add(f"{'sub' if self.back else 'add'} <{_LANES} x i64> {first}, <{lanes}>")
         known[Name(PLACE)] = Value(places, Kind.LONG)
 
         def value(expr: Expr) -> ScalarOperand:

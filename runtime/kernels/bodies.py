@@ -17,6 +17,7 @@ from .native_kernels import as_bits, kernel_of
 from .reduced import converted, upcast
 from .reductions import check_nonempty
 from .rows import run as in_blocks_of_rows
+from .scans import scanned
 from .shares import share_rows
 
 Array = Any
@@ -38,8 +39,8 @@ def run_body(
     """What a body makes of the rows of arrays over ``dim``: an array, or as many as ``kept`` says.
 
     Each of ``shared`` is one row for all: it has the sizes of those dims.
-    ``kernels`` has native ones of the ``name``, for each dtype. ``form`` computes it of axes, the length of
-    rows, the arrays and the numbers; ``kept`` says of each result whether it has rows: else it has one number
+    ``kernels`` has native ones of the ``name``, for each dtype. ``form`` computes it of the function that
+    scans arrays, axes, the length of rows, the arrays and the numbers; ``kept`` says of each result whether it has rows: else it has one number
     for each, and ``keepdim`` says whether the dims are kept. ``nonempty``: rows must have elements.
     RuntimeError for arrays of several shapes; IndexError for a bad dim, and where rows have no element that
     should, RuntimeError where that is of all dims.
@@ -65,11 +66,11 @@ def run_body(
         if nonempty:
             check_rows(shape, dim)
     if not shape:
-        found = several(form(0, 1, *[a.reshape(1) for a in (*rows, *shared)], *numbers))
+        found = several(form(scanned, 0, 1, *[a.reshape(1) for a in (*rows, *shared)], *numbers))
         return given([a.reshape(()) for a in found])
     axis = axes[0] if len(axes) == 1 else axes
     beside = [a.reshape(sizes_beside(shape, axes)) for a in shared]
-    found = several(form(axis, length_of(shape, axes), *rows, *beside, *numbers))
+    found = several(form(scanned, axis, length_of(shape, axes), *rows, *beside, *numbers))
     return given([a if row or keepdim else a.squeeze(axis) for a, row in zip(found, kept, strict=True)])
 
 

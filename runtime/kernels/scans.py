@@ -32,20 +32,6 @@ def cumsum(self: Array, dim: int, dtype: DType | None) -> Array:
     return _accumulate(np.add, self, dim, dtype)
 
 
-def cumsum_backward(grad: Array, dim: int) -> Array:
-    """The cumulative sum along ``dim`` from the end."""
-    dim = wrap_dim(dim, grad.ndim)
-    if grad.ndim == 0:
-        return grad.copy()
-    by_kernel = dim == grad.ndim - 1 and kernels.cumsum is not None
-    if grad.size >= SCAN_LARGE and grad.dtype.char in "fd" and grad.flags.c_contiguous and not by_kernel:
-        found = blocked_cumsum(grad, dim, True)
-        if found is not None:
-            return found
-    back = (slice(None),) * dim + (slice(None, None, -1),)
-    return in_rows(_accumulate(np.add, grad[back], dim, None)[back])
-
-
 def cumprod(self: Array, dim: int, dtype: DType | None) -> Array:
     """The cumulative product along ``dim`` as ``dtype``, by default as for ``cumsum``."""
     return _accumulate(np.multiply, self, dim, dtype)
@@ -278,6 +264,29 @@ def hillis_steele_scan(combine: Callable[[Array, Array], Array], self: Array, di
         result[step:] = combine(result[:-step], result[step:])
         step *= 2
     return np.moveaxis(result, 0, dim)
+
+
+def scanned(name: str, row: Array, axis: int, reverse: bool) -> Array:
+    """What a scan of bodies gives of an array with dims: along ``axis`` (from 0), or from the end."""
+    if not reverse:
+        return _SCANS[name](row, axis)
+    by_kernel = axis == row.ndim - 1 and kernels.cumsum is not None
+    if name == "cumsum" and row.size >= SCAN_LARGE and row.dtype.char in "fd" and row.flags.c_contiguous and not by_kernel:
+        found = blocked_cumsum(row, axis, True)
+        if found is not None:
+            return found
+    back = (slice(None),) * axis + (slice(None, None, -1),)
+    return in_rows(_SCANS[name](row[back], axis)[back])
+
+
+#: The scans of bodies, by their names.
+_SCANS: dict[str, Callable[[Array, int], Array]] = {
+    "cumsum": lambda row, axis: _accumulate(np.add, row, axis, None),
+    "cumprod": lambda row, axis: _accumulate(np.multiply, row, axis, None),
+    "cummax": np.maximum.accumulate,
+    "cummin": np.minimum.accumulate,
+    "logcumsumexp": logcumsumexp,
+}
 
 
 def linear_scan(self: Array, factor: Array, dim: int, reverse: bool) -> Array:

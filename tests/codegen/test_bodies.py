@@ -88,14 +88,14 @@ def written(found: Derivative) -> dict[str, str]:
 def test_the_form_over_arrays(text: str, kept: bool, form: str) -> None:
     made = body(text)
     assert made.kept == (kept,)
-    assert write(made.form()) == f"lambda axis, n, self: {form}"
+    assert write(made.form()) == f"lambda scan, axis, n, self: {form}"
 
 
 def test_the_form_over_numpys_arrays() -> None:
     """Its ufuncs reduce: its functions take twice as long to call."""
     found = write(body("out = self - max(self) / mean(self)").form(of_ufuncs=True))
     top, total = [f"xp.{name}.reduce(self, axis, keepdims=True)" for name in ("maximum", "add")]
-    assert found == f"lambda axis, n, self: self - {top} / ({total} / n)"
+    assert found == f"lambda scan, axis, n, self: self - {top} / ({total} / n)"
 
 
 def test_the_native_kernel() -> None:
@@ -163,7 +163,7 @@ def test_a_row_that_all_rows_share() -> None:
     """It stands beside the rows; what it gets of each row is added up."""
     made = body("out = self * weight", WEIGHTED)
     assert (made.rows, made.shared) == (("self",), ("weight",))
-    assert write(made.form()) == "lambda axis, n, self, weight: self * weight"
+    assert write(made.form()) == "lambda scan, axis, n, self, weight: self * weight"
     assert row_of(made.kernel("scaled"))[2] == "(n),(n)->(n)"
     found = written(derivative("out = self * weight", WEIGHTED))
     assert found["self"] == "grad * beside(weight, self, dim)"
@@ -176,7 +176,7 @@ def test_rows_without_elements() -> None:
     made = body("out = max(self) if n else -inf")
     assert not made.nonempty and body("out = max(self)").nonempty
     form = "xp.max(self, axis=axis, keepdims=True) if n else -xp.inf"
-    assert write(made.form()) == f"lambda axis, n, self: {form}"
+    assert write(made.form()) == f"lambda scan, axis, n, self: {form}"
     assert row_of(made.kernel("highest"))[3] == "out = max(self)"
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from ..bodies import check_rows, check_shared, given, length_of, one_shape, several, sizes_beside
 from ..dims import Dims, axes_of
 from .common import Array
+from .sorting import scanned
 
 
 def run_body(
@@ -24,6 +26,7 @@ def run_body(
     *numbers: float,
 ) -> Any:
     """What ``kernels.bodies.run_body`` gives, and its errors."""
+    scan = partial(scanned, xp)
     shape = one_shape([tuple(a.shape) for a in rows])
     axes = axes_of(dim, len(shape))
     check_shared(shape, axes, [tuple(a.shape) for a in shared])
@@ -33,11 +36,11 @@ def run_body(
         if nonempty:
             check_rows(shape, dim)
     if not shape:
-        results = several(form(0, 1, *[xp.reshape(a, (1,)) for a in (*rows, *shared)], *numbers))
+        results = several(form(scan, 0, 1, *[xp.reshape(a, (1,)) for a in (*rows, *shared)], *numbers))
         return given([xp.reshape(r, ()) for r in results])
     axis = axes[0] if len(axes) == 1 else axes
     beside = [xp.reshape(a, sizes_beside(shape, axes)) for a in shared]
-    results = several(form(axis, length_of(shape, axes), *rows, *beside, *numbers))
+    results = several(form(scan, axis, length_of(shape, axes), *rows, *beside, *numbers))
     if not keepdim:
         results = [r if row else xp.squeeze(r, axis=axes) for r, row in zip(results, kept, strict=True)]
     return given(results)
