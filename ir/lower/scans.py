@@ -3,13 +3,14 @@
 ``scan(before + after, x, 0)`` has the sums of the elements up to each. The elements of a vector are brought
 together in steps of one, two and four lanes, and then with the total of all vectors before, in float64. So
 the combination must be associative, but for rounding, and the third argument what changes nothing.
-``scan_back`` does so from the end. Kernels that have other than rows, or reductions, scan one element after the
+``scan_back`` does so from the end. Rows that lie side by side are scanned together, a row in each lane. Kernels that have other than rows, or reductions, scan one element after the
 other, in the loops of ``rows``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 
 from ..expressions import Call, Expr, Name, free_names, walk
@@ -25,6 +26,7 @@ from .scalars import Operand as ScalarOperand, ScalarLowering
 #: The name of an element's index.
 PLACE = "place"
 _LANES = 8
+_COUNT = Name(LENGTH)
 
 
 def is_of_scans(kernel: NativeKernel) -> bool:
@@ -32,9 +34,6 @@ def is_of_scans(kernel: NativeKernel) -> bool:
     parts = [part for _, expr in kernel.statements for part in walk(expr)]
     plain = all([o.dims == (LENGTH,) for o in kernel.operands]) and not any([o.dtype for o in kernel.inputs])
     return plain and any(map(is_scan, parts)) and not any([is_reduction(p) or p == _COUNT for p in parts])
-
-
-_COUNT = Name(LENGTH)
 
 
 def scans(kernel: NativeKernel, routines: Routines, scalar: str) -> str:
@@ -57,6 +56,7 @@ class _Scans:
         found = dict.fromkeys([p for _, expr in kernel.statements for p in walk(expr) if is_scan(p)])
         self.carries = {scan: self._alloca("i64", _LANES) for scan in found}  # of 64 bits, whatever they are
         self.pointers: dict[str, str] = {}
+        self.across = False  # whether the lanes of vectors are of rows side by side
 
     def _alloca(self, type_: str, count: int) -> str:
         return self.body.add(f"alloca [{count} x {type_}], align 64")
@@ -66,19 +66,41 @@ class _Scans:
         whole = body.add(f"and i64 {length}, -{_LANES}")
         follow = self.arrays.follow(self.kernel.operands)
         body.put(f"br i1 {follow}, label %contiguous, label %strided")
-        for version, end in (("contiguous", whole), ("strided", "0")):
-            body.label(version)
-            with self.memory.over("0", self.arrays.outer) as row:
-                self.pointers = self.arrays.pointers(row)
-                for scan, carry in self.carries.items():
-                    self._begin(scan, carry)
-                if version == "contiguous":
-                    with self.memory.over("0", end, str(_LANES)) as index:
-                        self._vector(index)
-                with self.memory.over(end, length, str(_LANES)) as index:
-                    self._few(index)
-            body.put("ret i32 0")
+        body.label("contiguous")
+        with self._rows("0", self.arrays.outer):
+            with self.memory.over("0", whole, str(_LANES)) as index:
+                self._vector(index)
+            with self.memory.over(whole, length, str(_LANES)) as index:
+                self._few(index)
+        body.put("ret i32 0")
+        body.label("strided")
+        groups = self._groups()
+        self.across = True
+        with self._rows("0", groups, _LANES), self.memory.over("0", length) as index:
+            self._vector(index)
+        self.across = False
+        with self._rows(groups, self.arrays.outer), self.memory.over("0", length, str(_LANES)) as index:
+            self._few(index)
+        body.put("ret i32 0")
         return self.memory.module()
+
+    @contextmanager
+    def _rows(self, begin: str, end: str, step: int = 1) -> Iterator[None]:
+        """A loop over rows, before which nothing has been scanned."""
+        with self.memory.over(begin, end, str(step)) as row:
+            self.pointers = self.arrays.pointers(row)
+            for scan, carry in self.carries.items():
+                self._begin(scan, carry)
+            yield
+
+    def _groups(self) -> str:
+        """How many rows go together: as many as fill vectors, where they lie side by side."""
+        beside = [
+            self.body.add(f"icmp eq i64 {step}, {self.memory.type_of(operand)[1]}")
+            for operand, step in zip(self.kernel.operands, self.arrays.outer_steps, strict=True)
+        ]
+        many = self.body.add(f"and i64 {self.arrays.outer}, -{_LANES}")
+        return self.body.add(f"select i1 {self.memory.all_of(beside)}, i64 {many}, i64 0")
 
     def _begin(self, scan: Expr, carry: str) -> None:
         assert isinstance(scan, Call)
@@ -97,17 +119,17 @@ class _Scans:
     # -- vectors -----------------------------------------------------------------------------
 
     def _vector(self, index: str) -> None:
-        """The elements from ``index`` on, which follow each other."""
+        """The elements from ``index`` on, which follow each other; or those at it of rows that do."""
         given = {}
-        first = self._place(index, _LANES)
+        first = self._place(index, 1 if self.across else _LANES)
         for operand in self.kernel.inputs:
             type_ = f"<{_LANES} x {self.memory.type_of(operand)[0]}>"
-            at = self.arrays.at(operand.name, self.pointers[operand.name], {LENGTH: first}, True)
+            at = self.arrays.at(operand.name, self.pointers[operand.name], {LENGTH: first}, not self.across)
             text = self.body.add(f"load {type_}, ptr {at}, align {self.memory.type_of(operand)[1]}")
             given[operand.name] = self._widened(operand, self._turned(type_, text))
         for name, value in self._computed(given, index).items():
             operand = self.arrays.operand(name)
-            at = self.arrays.at(name, self.pointers[name], {LENGTH: first}, True)
+            at = self.arrays.at(name, self.pointers[name], {LENGTH: first}, not self.across)
             type_, text = self._narrowed(operand, value)
             self.body.put(f"store {type_} {self._turned(type_, text)}, ptr {at}, align {self.memory.type_of(operand)[1]}")
 
@@ -148,7 +170,7 @@ class _Scans:
 
     def _turned(self, type_: str, text: str) -> str:
         """The lanes as they are scanned, of those in memory; or the other way."""
-        return self._shuffled(type_, text, "poison", [*range(_LANES)][::-1]) if self.back else text
+        return self._shuffled(type_, text, "poison", [*range(_LANES)][::-1]) if self.back and not self.across else text
 
     def _buffered(self, operand: Operand) -> str:
         """The type of an element as it is read."""
@@ -176,7 +198,8 @@ class _Scans:
         known: dict[Expr, ScalarOperand] = {Name(name): value for name, value in given.items()}
         lanes = ", ".join([f"i64 {i}" for i in range(_LANES)])
         first = self._splat("i64", self._place(index, 1))
-        places = self.body.add(f"{'sub' if self.back else 'add'} <{_LANES} x i64> {first}, <{lanes}>")
+        way = "sub" if self.back else "add"
+        places = first if self.across else self.body.add(f"{way} <{_LANES} x i64> {first}, <{lanes}>")
         known[Name(PLACE)] = Value(places, Kind.LONG)
 
         def value(expr: Expr) -> ScalarOperand:
@@ -203,14 +226,17 @@ class _Scans:
             names = {BEFORE: Value(before, kind), AFTER: Value(after, kind)}
             return self.scalars.text(self.scalars.lower(combination, names), kind)
 
-        lanes, step = found.text, 1
-        while step < _LANES:
-            moved = self._moved(type_, lanes, neutral, step)
-            lanes, step = combined(moved, lanes), 2 * step
         carry = self.body.add(f"load {type_}, ptr {self.carries[scan]}")
-        result = combined(carry, lanes)
-        # The next vector waits for one combination only, or does with fewer if they cost much.
-        last = self._last(type_, result) if costly else combined(carry, self._last(type_, lanes))
+        if self.across:
+            result = last = combined(carry, found.text)
+        else:
+            lanes, step = found.text, 1
+            while step < _LANES:
+                moved = self._moved(type_, lanes, neutral, step)
+                lanes, step = combined(moved, lanes), 2 * step
+            result = combined(carry, lanes)
+            # The next vector waits for one combination only, or does with fewer if they cost much.
+            last = self._last(type_, result) if costly else combined(carry, self._last(type_, lanes))
         self.body.put(f"store {type_} {last}, ptr {self.carries[scan]}")
         return Value(result, kind)
 

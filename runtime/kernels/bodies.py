@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..core.costs import STRIDED_ROWS
-from ..machine_code import Kernels
+from ..machine_code import Kernels, goes_across
 from .copies import in_rows
 from .dims import Dims, axes_of, reduced_shape
 from .dtypes import REDUCED
@@ -131,6 +131,8 @@ def _natively(
     elif turned is results:
         tables = [_table(o, length) if row else o.reshape(-1) for o, row in zip(out, kept, strict=True)]
         share_rows(kernel, [_table(a, length) for a in arrays], shared, tables)
+    elif goes_across(kernel) and not shared:
+        share_rows(kernel, [as_bits(a) for a in arrays], (), out)
     else:
         _in_copies(kernel, arrays, shared, out, length)
     found = zip(results, kept, strict=True)
