@@ -94,7 +94,7 @@ class BodyCall:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """Statements over rows: arguments and what was computed before, arithmetic, functions, reductions, scans."""
+    """Statements over rows: of arguments and what was computed before, by functions, reductions and scans."""
 
     dim: str  # the argument that says along which dim rows are, or over which
     several: bool  # whether it may be several dims, or none for all of them
@@ -157,7 +157,9 @@ class Body:
         else:
             steps.append(results[0] if len(results) == 1 else Elements("tuple", tuple(results)))
         body = steps[0] if len(steps) == 1 else Subscript(Elements("tuple", tuple(steps)), Constant(-1))
-        return Lambda(tuple(map(Parameter, (SCAN, AXIS, LENGTH, *self.rows, *self.shared, *self.numbers))), body)
+        return Lambda(
+            tuple(map(Parameter, (SCAN, AXIS, LENGTH, *self.rows, *self.shared, *self.numbers))), body
+        )
 
 
 def kernel_of_body(method: str) -> str:

@@ -9,7 +9,7 @@ from .reader import read_expression
 
 #: What says that a scan goes from the end of the row to its beginning.
 REVERSE = "reverse"
-#: The scans of native kernels, by whether they go from the end, and what they call what two stretches come to.
+#: The scans of native kernels, by whether they go from the end, and what two stretches come to in them.
 NATIVE_SCANS = {False: "scan", True: "scan_back"}
 BEFORE, AFTER = "before", "after"
 #: By the name of a scan how native kernels bring two stretches together, and what changes nothing.

@@ -22,7 +22,6 @@ from ...ir.bodies import (
     SCAN,
     Body,
     is_number,
-    is_reduction,
 )
 from ...ir.expressions import (
     ELEMENTWISE_COMPARISONS,
@@ -249,7 +248,9 @@ class _BodyReader:
         """Report a scan of rows whose elements have no order, or in which a name means two things."""
         hidden = {a.name for a in self.schema.arguments} & {SCAN, BEFORE, AFTER}
         if hidden:
-            self.wrong(f"scans use the name {one_of(sorted(hidden))} themselves", at, len(name), "another name")
+            self.wrong(
+                f'scans use the name "{one_of(sorted(hidden))}" themselves', at, len(name), "another name"
+            )
         if self.several:
             expected = "over an argument that is an int"
             self.wrong(f"{name} takes rows along one dim", at, len(name), expected)

@@ -1,8 +1,8 @@
 """Differentiate: the derivatives of operators over rows, by their bodies.
 
 As of pointwise operators the chain rule has it all. What is new are reductions: what has one value for a row
-gets the sum of what each element gives it, and hands each element its share. A scan hands on what the functions
-of formulas/reduction.py that have its name say; one from the end is one of the row turned round.
+gets the sum of what each element gives it, and hands each element its share. A scan hands on what the
+functions of formulas/reduction.py that have its name say; one from the end is one of the row turned round.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LINEAR = "cumsum"
 
 
 class RowsGraph(Graph):
-    """Nodes of bodies: those of pointwise expressions, reductions, scans, constants, and the length of rows."""
+    """Nodes of bodies: those of pointwise expressions, reductions, scans, constants, the length of rows."""
 
     def __init__(self, language: Language, body: Body, real: bool) -> None:
         super().__init__(language.primitives, language.numbers, {}, real)
@@ -137,7 +137,11 @@ class RowsGraph(Graph):
                 return self._node(_CONSTANT, (self.read(value, names),))
             case Call() if (scan := Scan.read(tree)) is not None:
                 row = self.as_row(self.read(scan.row, names), self.first)
-                return self.flip(self.scan(scan.name, self.flip(row))) if scan.reverse else self.scan(scan.name, row)
+                return (
+                    self.flip(self.scan(scan.name, self.flip(row)))
+                    if scan.reverse
+                    else self.scan(scan.name, row)
+                )
             case Call(Name(name), (value,)) if is_reduction(tree):
                 return self.reduce(name, self.read(value, names))
         return super().read(tree, names)
@@ -160,11 +164,15 @@ class RowsGraph(Graph):
             case "scan" if node.value == _LINEAR:
                 return Call(Attribute(self.write(node.parts[0], named), _LINEAR), (Name(self.body.dim),))
             case "scan":
-                return self.helper("scan_of", Constant(node.value), self.write(node.parts[0], named), Name(self.body.dim))
+                return self.helper(
+                    "scan_of", Constant(node.value), self.write(node.parts[0], named), Name(self.body.dim)
+                )
             case "as_row":
                 return self.helper("as_row", *[self.write(part, named) for part in node.parts])
             case "helper":
-                return self.helper(node.value, *[self.write(part, named) for part in node.parts], Name(self.body.dim))
+                return self.helper(
+                    node.value, *[self.write(part, named) for part in node.parts], Name(self.body.dim)
+                )
             case "across":
                 return self.helper("over_rows", self.write(node.parts[0], named), Name(self.body.dim))
             case "constant":

@@ -57,7 +57,9 @@ class _Rows:
 
     def module(self) -> str:
         body = self.body
-        scans = dict.fromkeys([s for plan in self.plans.values() for done in plan.passes for s in _scans(done)])
+        scans = dict.fromkeys(
+            [s for plan in self.plans.values() for done in plan.passes for s in _scans(done)]
+        )
         self.back = go_back(scans)
         self.carries = {scan: body.add("alloca double, align 8") for scan in scans}
         if "scratch" in self.plans:

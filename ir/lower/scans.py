@@ -3,8 +3,8 @@
 ``scan(before + after, x, 0)`` has the sums of the elements up to each. The elements of a vector are brought
 together in steps of one, two and four lanes, and then with the total of all vectors before, in float64. So
 the combination must be associative, but for rounding, and the third argument what changes nothing.
-``scan_back`` does so from the end. Rows that lie side by side are scanned together, a row in each lane. Kernels that have other than rows, or reductions, scan one element after the
-other, in the loops of ``rows``.
+``scan_back`` does so from the end. Rows that lie side by side are scanned together, a row in each lane.
+Kernels that have other than rows, or reductions, scan one element after the other, in the loops of ``rows``.
 """
 
 from __future__ import annotations
@@ -131,7 +131,8 @@ class _Scans:
             operand = self.arrays.operand(name)
             at = self.arrays.at(name, self.pointers[name], {LENGTH: first}, not self.across)
             type_, text = self._narrowed(operand, value)
-            self.body.put(f"store {type_} {self._turned(type_, text)}, ptr {at}, align {self.memory.type_of(operand)[1]}")
+            text, size = self._turned(type_, text), self.memory.type_of(operand)[1]
+            self.body.put(f"store {type_} {text}, ptr {at}, align {size}")
 
     def _few(self, index: str) -> None:
         """At most a vector's elements from ``index`` on, one by one into memory and out of it."""
@@ -162,7 +163,7 @@ class _Scans:
         return self.arrays.at(operand.name, self.pointers[operand.name], {LENGTH: place}, False)
 
     def _place(self, index: str, count: int) -> str:
-        """Where the first of ``count`` elements stands, of which the scan comes to one after ``index`` others."""
+        """Where the first of ``count`` elements stands, which the scan comes to after ``index`` others."""
         if not self.back:
             return index
         end = self.body.add(f"sub i64 {self.arrays.sizes[LENGTH]}, {count}")
@@ -170,7 +171,11 @@ class _Scans:
 
     def _turned(self, type_: str, text: str) -> str:
         """The lanes as they are scanned, of those in memory; or the other way."""
-        return self._shuffled(type_, text, "poison", [*range(_LANES)][::-1]) if self.back and not self.across else text
+        return (
+            self._shuffled(type_, text, "poison", [*range(_LANES)][::-1])
+            if self.back and not self.across
+            else text
+        )
 
     def _buffered(self, operand: Operand) -> str:
         """The type of an element as it is read."""

@@ -40,8 +40,9 @@ def run_body(
 
     Each of ``shared`` is one row for all: it has the sizes of those dims.
     ``kernels`` has native ones of the ``name``, for each dtype. ``form`` computes it of the function that
-    scans arrays, axes, the length of rows, the arrays and the numbers; ``kept`` says of each result whether it has rows: else it has one number
-    for each, and ``keepdim`` says whether the dims are kept. ``nonempty``: rows must have elements.
+    scans arrays, axes, the length of rows, the arrays and the numbers; ``kept`` says of each result whether
+    it has rows: else it has one number for each, and ``keepdim`` says whether the dims are kept.
+    ``nonempty``: rows must have elements.
     RuntimeError for arrays of several shapes; IndexError for a bad dim, and where rows have no element that
     should, RuntimeError where that is of all dims.
     """

@@ -270,8 +270,7 @@ def scanned(name: str, row: Array, axis: int, reverse: bool) -> Array:
     """What a scan of bodies gives of an array with dims: along ``axis`` (from 0), or from the end."""
     if not reverse:
         return _SCANS[name](row, axis)
-    by_kernel = axis == row.ndim - 1 and kernels.cumsum is not None
-    if name == "cumsum" and row.size >= SCAN_LARGE and row.dtype.char in "fd" and row.flags.c_contiguous and not by_kernel:
+    if name == "cumsum" and row.size >= SCAN_LARGE and row.dtype.char in "fd" and row.flags.c_contiguous:
         found = blocked_cumsum(row, axis, True)
         if found is not None:
             return found

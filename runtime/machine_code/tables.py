@@ -72,10 +72,9 @@ class Kernel:
 
     @property
     def goes_across(self) -> bool:
-        """Whether it goes along several rows at once that lie side by side: it has rows, and only scans them."""
-        operands = *self.inputs, *self.outputs
-        plain = all([o.partition(":")[0].endswith("[n]") for o in operands]) and not any([":" in o for o in self.inputs])
-        return self.scans and plain and not self.calls(REDUCTIONS)
+        """Whether it goes along several rows at once that lie side by side: it does nothing but scan rows."""
+        rows = all([o.endswith("[n]") for o in self.inputs]) and all(["[n]" in o for o in self.outputs])
+        return self.scans and rows and not self.calls(REDUCTIONS)
 
     def calls(self, functions: Collection[str]) -> bool:
         """Whether any of these functions is in its statements."""

@@ -13,7 +13,8 @@ from tengen.codegen.model.operators import Derivative, Formula, Kernel, Operator
 from tengen.codegen.model.source import Located, Place
 from tengen.codegen.parse.schema import parse_schema
 from tengen.ir.bodies import Body
-from tengen.ir.lower.kernels import row_of
+from tengen.ir.lower.instructions import Unlowerable
+from tengen.ir.lower.kernels import lower, row_of
 from tengen.ir.writer import write
 from tengen.testing.declared import declarations
 
@@ -79,6 +80,11 @@ def written(found: Derivative) -> dict[str, str]:
             "((top := xp.max(self, axis=axis, keepdims=True)), xp.where(top == -xp.inf, 0, self - top))[-1]",
         ),
         (
+            "out = cumsum(self) / cumprod(self, reverse=True)",
+            True,
+            "scan('cumsum', self, axis, False) / scan('cumprod', self, axis, True)",
+        ),
+        (
             "out = self + 1\nmore = sum(out)",
             True,
             "((out := (self + 1)), (more := xp.sum(out, axis=axis, keepdims=True)), out)[-1]",
@@ -106,6 +112,14 @@ def test_the_native_kernel() -> None:
     assert text == "d = self - other + eps; out = sqrt(sum(d * d) / n)"
 
 
+def test_the_native_kernel_of_scans() -> None:
+    made = body("out = cumsum(self, reverse=True) / cumprod(self)").kernel("both")
+    back, ahead = "scan_back(before + after, self, -0.0)", "scan(before * after, self, 1)"
+    assert row_of(made)[3] == f"out = {back} / {ahead}"
+    with pytest.raises(Unlowerable, match="one way"):
+        lower(made, declarations().routines, "float32")
+
+
 def test_several_results() -> None:
     made = body("mean_ = mean(self)\nvalues = self - mean_", ONE, "(Tensor values, Tensor mean_)")
     assert made.results == ("values", "mean_") and made.kept == (True, False)
@@ -130,6 +144,13 @@ def test_derivatives_of_several_results() -> None:
         (SOFTMAX, "(grad - (grad * result).sum(dim, True)) * result", None),
         ("out = self - constant(self)", "grad", "self_t"),
         ("out = constant(self)", "zeros_like(self)", "0"),
+        ("out = cumsum(self)", "_cumsum_backward(grad, dim)", "self_t.cumsum(dim)"),
+        ("out = cumsum(self, reverse=True)", "grad.cumsum(dim)", "_cumsum_backward(self_t, dim)"),
+        (
+            "out = sum(cumsum(self))",
+            "_cumsum_backward(as_row(_restore_dims(grad, [dim], False, self.dim()), self.cumsum(dim)), dim)",
+            "self_t.cumsum(dim).sum(dim, True).squeeze(dim)",
+        ),
     ],
 )
 def test_derivatives(text: str, gradient: str | None, tangent: str | None) -> None:

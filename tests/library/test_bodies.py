@@ -99,7 +99,12 @@ OPERATORS = """\
     over self[dim: n], weight[dim: n]
     out = cumsum(self * weight) / cumsum(weight)
   domain: {weight: "(1, 2)"}
-  samples: ["[3, 4], [3, 4], 1", "[3, 11, 2], [3, 11, 2], -2", "[], []", "[0, 3], [0, 3], 1", "[3, 0], [3, 0], 1"]
+  samples:
+    - "[3, 4], [3, 4], 1"
+    - "[3, 11, 2], [3, 11, 2], -2"
+    - "[], []"
+    - "[0, 3], [0, 3], 1"
+    - "[3, 0], [3, 0], 1"
   errors: ["[3], [3], 1: IndexError", "[3], [2, 3]: RuntimeError"]
   reference: >
     np.cumsum(self * weight, axis=dim) / np.cumsum(weight, axis=dim) if self.ndim else self * weight / weight
@@ -110,8 +115,10 @@ OPERATORS = """\
     out = cumsum(self + eps, reverse=True) * cumsum(weight, reverse=True) / n
   samples: ["[3, 4], [4], 1", "[2, 9, 4], [9], -2", "[], [], 0, eps=1.0"]
   reference: >
-    np.flip(np.cumsum(np.flip(self + eps, dim), dim), dim) / self.shape[dim] * np.cumsum(weight[::-1])[::-1].reshape(
-    [n if d == dim % self.ndim else 1 for d, n in enumerate(self.shape)]) if self.ndim else (self + eps) * weight
+    np.flip(np.cumsum(np.flip(self + eps, dim), dim), dim) / self.shape[dim]
+    * np.cumsum(weight[::-1])[::-1].reshape(
+    [n if d == dim % self.ndim else 1 for d, n in enumerate(self.shape)])
+    if self.ndim else (self + eps) * weight
 
 - func: survival_of(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor total)
   body: |
