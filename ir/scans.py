@@ -12,12 +12,16 @@ REVERSE = "reverse"
 #: The scans of native kernels, by whether they go from the end, and what two stretches come to in them.
 NATIVE_SCANS = {False: "scan", True: "scan_back"}
 BEFORE, AFTER = "before", "after"
-#: By the name of a scan how native kernels bring two stretches together, and what changes nothing.
+#: By the name of a reduction how native kernels bring two stretches together, and what changes nothing.
+_STRETCHES = {
+    "sum": ("before + after", "-0.0"),
+    "prod": ("before * after", "1"),
+    "max": ("where((after >= before) | (after != after), after, before)", "-inf"),
+    "min": ("where((after <= before) | (after != after), after, before)", "inf"),
+}
+#: The same by the name of a scan.
 SCANS = {
-    "cumsum": ("before + after", "-0.0"),
-    "cumprod": ("before * after", "1"),
-    "cummax": ("where((after >= before) | (after != after), after, before)", "-inf"),
-    "cummin": ("where((after <= before) | (after != after), after, before)", "inf"),
+    **{f"cum{reduction}": how for reduction, how in _STRETCHES.items()},
     "logcumsumexp": (
         "where(before == after, before + 0.6931471805599453,"
         " maximum(before, after) + log1p(exp(-abs(before - after))))",

@@ -253,8 +253,10 @@ class _RowsWriter(_Writer):
                 if scan.name not in _SCANS:
                     raise NoForm(f"ONNX has no {scan.name}")
                 self.steps += 1
-                given = Constant(_SCANS[scan.name]), self.value(scan.row), Name(self.body.dim)
-                return Call(self.called("scanned", None), (*given, Constant(scan.reverse)))
+                row, way = self.value(scan.row), Constant(scan.reverse)
+                return Call(
+                    self.called("scanned", None), (Constant(_SCANS[scan.name]), row, Name(self.body.dim), way)
+                )
             case Call(Name(name), (row,)) if is_reduction(expr):
                 self.steps += 1
                 given = Constant(_REDUCTIONS[name]), self.value(row), Name(self.body.dim), Constant(True)

@@ -211,14 +211,16 @@ def prod_jvp(self_p: Tensor, self_t: Tensor, result: Tensor, dim: int | None, ke
 def scan_of(name: str, self: Tensor, dim: int) -> Tensor:
     """The scan that has this name as an operator."""
     found: Any = getattr(F, name)(self, dim)
-    return found[0] if isinstance(found, tuple) else found
+    values: Tensor = found[0] if isinstance(found, tuple) else found
+    return values
 
 
 def as_row(value: Any, like: Tensor) -> Tensor:
     """What is one number for each row, or for all, with an element for each of the row's."""
     if isinstance(value, (int, float)):
         return F.full_like(like, value)
-    return F.broadcast_tensors([value, like])[0]
+    made: Tensor = F.broadcast_tensors([value, like])[0]
+    return made
 
 
 def shifted(self: Tensor, dim: int, by: int, fill: Number | None = 0) -> Tensor:

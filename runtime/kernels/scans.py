@@ -9,7 +9,6 @@ import numpy as np
 
 from ..core.costs import LANES, NATIVE_GRAIN, PARALLEL_SCAN, SCAN_CHUNK, SCAN_GRAIN, SCAN_LARGE, SCAN_STEPS
 from .copies import in_rows
-from .cumsum import blocked_cumsum
 from .dims import wrap_dim
 from .dtypes import FLOAT32, FLOAT64, INT64, INTEGRAL, acc_dtype
 from .native_kernels import as_rows, kernel_of_floats, kernels
@@ -48,15 +47,11 @@ def _accumulate(ufunc: np.ufunc, self: Array, dim: int, dtype: DType | None) -> 
         self = cast(self, dtype)
     if not self.ndim or not self.size:
         return self.copy()
-    if dtype.char in "fd" and dim == self.ndim - 1:
+    if dtype.char in "fd":
         if ufunc is np.add and (kernel := kernels.cumsum) is not None:
-            return _scan_rows(kernel, self)
-        if ufunc is np.multiply and kernels.cumprod is not None:
+            return _scan_rows(kernel, self) if dim == self.ndim - 1 else _scan_across(kernel, self, dim)
+        if ufunc is np.multiply and kernels.cumprod is not None and dim == self.ndim - 1:
             return _cumprod_rows(in_rows(self).reshape(-1, self.shape[dim])).reshape(self.shape)
-    if ufunc is np.add and self.size >= SCAN_LARGE and dtype.char in "fd" and self.flags.c_contiguous:
-        found = blocked_cumsum(self, dim, False)
-        if found is not None:
-            return found
     wide = acc_dtype(dtype)
     if wide == FLOAT32 and self.shape[dim] > LONG:
         wide = FLOAT64
@@ -79,6 +74,13 @@ def _scan_rows(kernel: np.ufunc, self: Array, *others: Array) -> Array:
     out = np.empty(self.shape, self.dtype)
     if out.size:
         share_rows(kernel, (as_rows(self),), (), tuple(map(as_rows, (out, *others))))
+    return out
+
+
+def _scan_across(kernel: np.ufunc, self: Array, dim: int) -> Array:
+    """What a kernel makes of rows along a dim that is not the last: several of them lie side by side."""
+    out = np.empty(self.shape, self.dtype)
+    share_rows(kernel, (np.moveaxis(self, dim, -1),), (), (np.moveaxis(out, dim, -1),))
     return out
 
 
@@ -270,10 +272,6 @@ def scanned(name: str, row: Array, axis: int, reverse: bool) -> Array:
     """What a scan of bodies gives of an array with dims: along ``axis`` (from 0), or from the end."""
     if not reverse:
         return _SCANS[name](row, axis)
-    if name == "cumsum" and row.size >= SCAN_LARGE and row.dtype.char in "fd" and row.flags.c_contiguous:
-        found = blocked_cumsum(row, axis, True)
-        if found is not None:
-            return found
     back = (slice(None),) * axis + (slice(None, None, -1),)
     return in_rows(_SCANS[name](row[back], axis)[back])
 
