@@ -28,13 +28,14 @@ from .expressions import (
     rewritten,
 )
 from .kernels import NativeKernel, Operand
+from .scans import Scan
 
 #: Functions of a row that give one number, and what Tensors call them.
 REDUCTIONS = {"sum": "sum", "prod": "prod", "max": "amax", "min": "amin", "mean": "mean"}
 #: What marks a value on which, whatever it is, no result depends: it has no derivative.
 CONSTANT = "constant"
-#: The length of rows in bodies, and the axis in NumPy's form.
-LENGTH, AXIS = "n", "axis"
+#: The length of rows in bodies, and in NumPy's form the function that scans arrays, and the axis.
+LENGTH, SCAN, AXIS = "n", "scan", "axis"
 #: The argument that says whether a result that is one number for each row keeps the dim.
 KEEPDIM = "keepdim"
 #: What stands for the namespace of native kernels in the kernel of a backend.
@@ -97,7 +98,7 @@ class BodyCall:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """Statements over rows: arguments and what was computed before, arithmetic, functions, reductions."""
+    """Statements over rows: of arguments and what was computed before, by functions, reductions and scans."""
 
     dim: str  # the argument that says along which dim rows are, or over which
     several: bool  # whether it may be several dims, or none for all of them
@@ -172,7 +173,7 @@ class Body:
         return NativeKernel(name_without(name, absent), tuple(inputs), tuple(outputs), statements)
 
     def form(self, of_ufuncs: bool = False) -> Lambda:
-        """The function of axes, the length of rows and the operands, over arrays of one library.
+        """The function of what scans, axes, the length of rows and the operands, over arrays of one library.
 
         Reductions keep the axes. ``of_ufuncs``: they are NumPy's, whose ufuncs reduce in half the time of its
         functions.
@@ -189,7 +190,9 @@ class Body:
         else:
             steps.append(results[0] if len(results) == 1 else Elements("tuple", tuple(results)))
         body = steps[0] if len(steps) == 1 else Subscript(Elements("tuple", tuple(steps)), Constant(-1))
-        return Lambda(tuple(map(Parameter, (AXIS, LENGTH, *self.rows, *self.shared, *self.numbers))), body)
+        return Lambda(
+            tuple(map(Parameter, (SCAN, AXIS, LENGTH, *self.rows, *self.shared, *self.numbers))), body
+        )
 
 
 def kernel_of_body(method: str) -> str:
@@ -279,7 +282,8 @@ def _of_machine(expr: Expr, absent: Collection[str]) -> Expr:
         match part:
             case Call(Name(name), (value,)) if name == CONSTANT:
                 return value
-        return part
+        scan = Scan.read(part)
+        return part if scan is None else scan.native()
 
     return rewritten(without_means(chosen(expr, absent)), change)
 
@@ -302,6 +306,8 @@ _UFUNCS = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum"}
 
 def _of_arrays(expr: Expr) -> Expr:
     """A part of a body as a function of the array namespace."""
+    if (scan := Scan.read(expr)) is not None:
+        return scan.called(Name(SCAN), Name(AXIS))
     match expr:
         case Call(Name(name), (value,)) if name == CONSTANT:
             return value

@@ -59,7 +59,18 @@ def test_the_generator_knows_nothing_of_arrays() -> None:
 
 
 #: What ir/ has, each part of those before it.
-IR = ("expressions", "reader", "writer", "statements", "types", "kernels", "routines", "bodies", "lower")
+IR = (
+    "expressions",
+    "reader",
+    "writer",
+    "statements",
+    "types",
+    "kernels",
+    "routines",
+    "scans",
+    "bodies",
+    "lower",
+)
 #: The packages of codegen/ in the order in which they run, then the modules that call them.
 STAGES = (
     *("model", "read", "parse", "check", "derive", "specialise", "emit"),

@@ -12,7 +12,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ...ir.bodies import AXIS, CONSTANT, CONSTANTS, KEEPDIM, LENGTH, REDUCTIONS, Body, is_number, is_reduction
+from ...ir.bodies import (
+    AXIS,
+    CONSTANT,
+    CONSTANTS,
+    KEEPDIM,
+    LENGTH,
+    REDUCTIONS,
+    SCAN,
+    Body,
+    is_number,
+)
 from ...ir.expressions import (
     ELEMENTWISE_COMPARISONS,
     Call,
@@ -24,6 +34,7 @@ from ...ir.expressions import (
     names_in,
 )
 from ...ir.reader import read_assignments
+from ...ir.scans import AFTER, BEFORE, REVERSE, SCANS, Scan
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.operators import Primitive
 from ..model.schema import Schema
@@ -95,6 +106,7 @@ class _BodyReader:
         self.optional = {a.name for a in schema.arguments if a.is_tensor and a.type.is_optional}
         #: Those that are there, where the expression stands that is read.
         self.there: set[str] = set()
+        self.several = False
         self.rows: tuple[str, ...] = ()
         self.shared: tuple[str, ...] = ()
         #: Names that are made of rows, and where those are assigned that are not.
@@ -124,13 +136,14 @@ class _BodyReader:
             return None
         self.numbers.discard(dim)
         kind = _dims(self.schema)[dim]
+        self.several = kind != ONE
         statements = tuple([s for target, value in read if (s := self.statement(target, value)) is not None])
         results = self.results(statements)
         used = tuple([a.name for a in self.schema.arguments if a.name in self.numbers - {LENGTH}])
         keeps = any([a.name == KEEPDIM for a in self.schema.arguments])
         made = Body(
             dim,
-            kind != ONE,
+            self.several,
             kind == SIZES,
             self.rows,
             self.shared,
@@ -180,10 +193,10 @@ class _BodyReader:
             what = "an argument" if target.id in {*self.tensors, *self.numbers} else "known"
             self.wrong(f'"{target.id}" is {what} already', at, length, "another name: none is assigned twice")
             return None
-        if target.id in (*REDUCTIONS, CONSTANT, *self.primitives):
+        if target.id in (*REDUCTIONS, *SCANS, CONSTANT, *self.primitives):
             self.wrong(f'"{target.id}" is a function', at, length, "another name")
             return None
-        if target.id == AXIS or is_called(target.id):
+        if target.id in (AXIS, SCAN, BEFORE, AFTER) or is_called(target.id):
             self.wrong(f'generated code uses the name "{target.id}" itself', at, length, "another name")
             return None
         self.check(value)
@@ -242,25 +255,46 @@ class _BodyReader:
                 for operand in operands:
                     self.check(operand)
                 return
-            case Call(Name(name), arguments, ()):
+            case Call(Name(name), arguments, keywords) if not keywords or name in SCANS:
                 for argument in arguments:
                     self.check(argument)
                 self.call(name, arguments, at)
+                if keywords:
+                    self.direction(expr, name, keywords[0].span[0])
                 return
-        expected = "arithmetic, comparisons, functions and reductions"
+        expected = "arithmetic, comparisons, functions, reductions and scans"
         self.wrong(f"a body has no {type(expr).__name__.lower()}", at, length, expected)
 
     def call(self, name: str, arguments: tuple[Expr, ...], at: int) -> None:
         """Report a call that fits nothing."""
         primitive = self.primitives.get(name)
-        if name not in (*REDUCTIONS, CONSTANT) and primitive is None:
-            close = suggestion(name, {*REDUCTIONS, CONSTANT, *self.primitives})
-            expected = f"{one_of(REDUCTIONS)}, {CONSTANT}, or a function of primitives.yaml"
+        if name not in (*REDUCTIONS, *SCANS, CONSTANT) and primitive is None:
+            close = suggestion(name, {*REDUCTIONS, *SCANS, CONSTANT, *self.primitives})
+            expected = f"{one_of((*REDUCTIONS, *SCANS))}, {CONSTANT}, or a function of primitives.yaml"
             self.wrong(f'unknown function "{name}" in the body', at, len(name), expected, close)
             return
         count = 1 if primitive is None or name in REDUCTIONS else primitive.arguments
         if len(arguments) != count:
             given = f"{name} takes {count} operand{'s' if count > 1 else ''}, not {len(arguments)}"
             self.wrong(given, at, len(name))
-        elif is_reduction(Call(Name(name), arguments)) and is_number(arguments[0], self.numbers):
+        elif name in (*REDUCTIONS, *SCANS) and is_number(arguments[0], self.numbers):
             self.wrong(f"{name} takes a row, and this is one number for each", at, len(name), "a row")
+        elif name in SCANS:
+            self.order(name, at)
+
+    def order(self, name: str, at: int) -> None:
+        """Report a scan of rows whose elements have no order, or in which a name means two things."""
+        hidden = {a.name for a in self.schema.arguments} & {SCAN, BEFORE, AFTER}
+        if hidden:
+            self.wrong(
+                f'scans use the name "{one_of(sorted(hidden))}" themselves', at, len(name), "another name"
+            )
+        if self.several:
+            expected = "over an argument that is an int"
+            self.wrong(f"{name} takes rows along one dim", at, len(name), expected)
+
+    def direction(self, expr: Expr, name: str, at: int) -> None:
+        """Report what is not the keyword of a scan."""
+        if Scan.read(expr) is None:
+            expected = f"{name}(x) or {name}(x, {REVERSE}=True)"
+            self.wrong("a scan is told its direction and nothing else", at, expected=expected)

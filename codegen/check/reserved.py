@@ -27,7 +27,7 @@ _GLOBAL = called(*ALL) | {
 #: What is a variable, or a parameter, of generated functions.
 _LOCAL = frozenset({
     "T", "args", "edges", "error", "fewer", "given", "i", "keywords", "more", "node", "o", "out", "outs",
-    "requires_grad", "spare", "storage", "storage_", "t", "wide",
+    "requires_grad", "scan", "spare", "storage", "storage_", "t", "wide",
 })  # fmt: skip
 #: What derivative formulas are given.
 _FORMULA = frozenset(

@@ -30,6 +30,7 @@ from ...ir.expressions import (
     replaced,
     walk,
 )
+from ...ir.scans import Scan
 from ...ir.writer import write
 from ..check.names import BUILTINS
 from ..check.onnx_language import ONNX
@@ -274,6 +275,14 @@ class _RowsWriter(_Writer):
                 return Call(self.called("beside", None), operands)
             case Call(Name(name), (row,)) if name == CONSTANT:
                 return self.value(row)
+            case Call() if (scan := Scan.read(expr)) is not None:
+                if scan.name not in _SCANS:
+                    raise NoForm(f"ONNX has no {scan.name}")
+                self.steps += 1
+                row, way = self.value(scan.row), Constant(scan.reverse)
+                return Call(
+                    self.called("scanned", None), (Constant(_SCANS[scan.name]), row, Name(self.body.dim), way)
+                )
             case Call(Name(name), (row,)) if is_reduction(expr):
                 self.steps += 1
                 given = Constant(_REDUCTIONS[name]), self.value(row), self.dims, Constant(True)
@@ -288,7 +297,8 @@ class _RowsWriter(_Writer):
         return replaced(made, known)
 
 
-#: ONNX's reductions.
+#: ONNX's scans and reductions.
+_SCANS = {"cumsum": "CumSum", "cumprod": "CumProd"}
 _REDUCTIONS = {"sum": "ReduceSum", "prod": "ReduceProd", "max": "ReduceMax", "min": "ReduceMin"}
 
 

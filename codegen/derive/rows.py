@@ -1,7 +1,8 @@
 """Differentiate: the derivatives of operators over rows, by their bodies.
 
 As of pointwise operators the chain rule has it all. What is new are reductions: what has one value for a row
-gets the sum of what each element gives it, and hands each element its share.
+gets the sum of what each element gives it, and hands each element its share. A scan hands on what the
+functions of formulas/reduction.py that have its name say; one from the end is one of the row turned round.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 
 from ...ir.bodies import CONSTANT, CONSTANTS, LENGTH, REDUCTIONS, Body, is_given, is_reduction
 from ...ir.expressions import Attribute, Call, Conditional, Constant, Elements, Expr, Name
+from ...ir.scans import Scan
 from ..model.operators import Operator
 from ..parse.formula import result_names
 from .graph import Graph, Node, Underivable, postorder
@@ -19,14 +21,18 @@ from .plan import Language, Plan, is_real
 _Nodes = dict[str, Node]
 #: The kinds of nodes that graphs of bodies have besides.
 _REDUCE, _ACROSS, _CONSTANT, _LENGTH = "reduce", "across", "constant", "length"
+_SCAN, _FLIP, _AS_ROW, _HELPER = "scan", "flip", "as_row", "helper"
+#: The scan that is linear.
+_LINEAR = "cumsum"
 
 
 class RowsGraph(Graph):
-    """Nodes of bodies: those of pointwise expressions, reductions, constants, and the length of rows."""
+    """Nodes of bodies: those of pointwise expressions, reductions, scans, constants, the length of rows."""
 
     def __init__(self, language: Language, body: Body, real: bool) -> None:
         super().__init__(language.primitives, language.numbers, {}, real)
         self.body = body
+        self.first = self.name(body.rows[0], True)
         self.length = self._node(_LENGTH)
         #: The rows themselves; what is not made of them is one number for each.
         self.own: set[Node] = set()
@@ -43,7 +49,7 @@ class RowsGraph(Graph):
         """Whether there is a value for each element."""
         if node in self.own or node in self.shared:
             return True
-        return node.kind != _REDUCE and any(map(self.is_row, node.parts))
+        return node.kind != _REDUCE and (node.kind == _AS_ROW or any(map(self.is_row, node.parts)))
 
     def differs(self, node: Node) -> bool:
         """Whether there is a value for each row."""
@@ -83,6 +89,24 @@ class RowsGraph(Graph):
             return self.multiply(row, self.length)
         total = self._node(_REDUCE, (self._product(1, *inner),), name)
         return self._product(number, [*outer[0], total], outer[1])
+
+    def scan(self, name: str, row: Node) -> Node:
+        """A scan, from the beginning."""
+        return row if row is self.zero else self._node(_SCAN, (row,), name)
+
+    def flip(self, row: Node) -> Node:
+        """A row turned round."""
+        if not self.is_row(row):
+            return row
+        return row.parts[0] if row.kind == _FLIP else self._node(_FLIP, (row,))
+
+    def as_row(self, node: Node, like: Node) -> Node:
+        """The same with a value for each element, as many as another row has."""
+        return node if node is self.zero or self.is_row(node) else self._node(_AS_ROW, (node, like))
+
+    def scan_helper(self, what: str, scan: Node, *rows: Node) -> Node:
+        """What a function that has the name of a scan makes of rows, of what is scanned, and of the scan."""
+        return self._node(_HELPER, (*rows, scan), f"{scan.value}_{what}")
 
     def across(self, node: Node) -> Node:
         """The sum of what each row has."""
@@ -124,6 +148,13 @@ class RowsGraph(Graph):
                 return self.number(float(name))
             case Call(Name(name), (value,)) if name == CONSTANT:
                 return self._node(_CONSTANT, (self.read(value, names),))
+            case Call() if (scan := Scan.read(tree)) is not None:
+                row = self.as_row(self.read(scan.row, names), self.first)
+                return (
+                    self.flip(self.scan(scan.name, self.flip(row)))
+                    if scan.reverse
+                    else self.scan(scan.name, row)
+                )
             case Call(Name(name), (value,)) if is_reduction(tree):
                 return self.reduce(name, self.read(value, names))
         return super().read(tree, names)
@@ -137,6 +168,24 @@ class RowsGraph(Graph):
                 return self.with_dim(node.value)
             case "reduce":
                 return self._reduced(self.write(node.parts[0], named), node.value)
+            case "flip" if node.parts[0].kind == _SCAN and node.parts[0].value == _LINEAR:
+                row = self.write(self.flip(node.parts[0].parts[0]), named)
+                return Call(Name("_cumsum_backward"), (row, Name(self.body.dim)))
+            case "flip":
+                dims = Elements("list", (Name(self.body.dim),))
+                return Call(Attribute(self.write(node.parts[0], named), "flip"), (dims,))
+            case "scan" if node.value == _LINEAR:
+                return Call(Attribute(self.write(node.parts[0], named), _LINEAR), (Name(self.body.dim),))
+            case "scan":
+                return self.helper(
+                    "scan_of", Constant(node.value), self.write(node.parts[0], named), Name(self.body.dim)
+                )
+            case "as_row":
+                return self.helper("as_row", *[self.write(part, named) for part in node.parts])
+            case "helper":
+                return self.helper(
+                    node.value, *[self.write(part, named) for part in node.parts], Name(self.body.dim)
+                )
             case "across":
                 return self.helper("over_rows", self.write(node.parts[0], named), self.dims)
             case "constant":
@@ -273,16 +322,25 @@ class RowsPlan(Plan):
         return [adjoints.get(node, graph.zero) for node in wanted]
 
     def differentiated(self, node: Node) -> tuple[Node, ...]:
-        return () if node.kind == _CONSTANT else node.parts
+        return () if node.kind == _CONSTANT else node.parts[:1] if node.kind == _AS_ROW else node.parts
 
     def _terms(self, node: Node, adjoint: Node) -> Iterable[tuple[Node, Node]]:
         """What a node hands to its parts."""
-        graph = self.rows
-        if node.kind != _REDUCE:
-            for part, local in self._named_locals(node, self.leading):
-                yield part, graph.multiply(adjoint, graph.apply("conj", local))
-            return
-        yield node.parts[0], graph.multiply(adjoint, self._share(node))
+        graph, part = self.rows, node.parts[0] if node.parts else node
+        match node.kind:
+            case "reduce":
+                yield part, graph.multiply(adjoint, self._share(node))
+            case "flip":
+                yield part, graph.flip(adjoint)
+            case "as_row":
+                yield part, adjoint
+            case "scan" if node.value == _LINEAR:
+                yield part, graph.flip(graph.scan(_LINEAR, graph.flip(graph.as_row(adjoint, node))))
+            case "scan":
+                yield part, graph.scan_helper("backward", node, graph.as_row(adjoint, node), part)
+            case _:
+                for part, local in self._named_locals(node, self.leading):
+                    yield part, graph.multiply(adjoint, graph.apply("conj", local))
 
     def _share(self, node: Node) -> Node:
         """The derivative of a reduction by an element; equal extremes have equal shares."""
@@ -312,13 +370,24 @@ class RowsPlan(Plan):
 
     def _moves(self, node: Node, tangents: Mapping[Node, Node]) -> Iterable[Node]:
         """What a node moves by for each of its parts."""
-        graph = self.rows
-        if node.kind == _REDUCE:
-            part = node.parts[0]
-            yield graph.reduce("sum", graph.multiply(tangents[part], self._share(node)))
-            return
-        for part, local in self._named_locals(node, self.leading):
-            yield graph.multiply(tangents.get(part, graph.zero), local)
+        graph, part = self.rows, node.parts[0] if node.parts else node
+        moved = tangents.get(part, graph.zero)
+        match node.kind:
+            case "reduce":
+                yield graph.reduce("sum", graph.multiply(moved, self._share(node)))
+            case "flip":
+                yield graph.flip(moved)
+            case "as_row":
+                yield graph.as_row(moved, node.parts[1])
+            case "scan" if node.value == _LINEAR:
+                yield graph.scan(_LINEAR, graph.as_row(moved, node))
+            case "scan" if moved is not graph.zero:
+                yield graph.scan_helper("jvp", node, part, graph.as_row(moved, node))
+            case "scan":
+                return
+            case _:
+                for part, local in self._named_locals(node, self.leading):
+                    yield graph.multiply(tangents.get(part, graph.zero), local)
 
     # -- what it keeps -----------------------------------------------------------------------------
 

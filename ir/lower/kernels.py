@@ -16,7 +16,7 @@ from ..writer import write
 from .columns import columns
 from .elementwise import elementwise
 from .rows import rows
-from .scans import has_scans, scans
+from .scans import is_of_scans, scans
 from .updates import updates
 from .windows import windows
 
@@ -34,7 +34,7 @@ def _lowering(kernel: NativeKernel) -> Callable[[NativeKernel, Routines, str], s
         return elementwise
     if kernel.is_over_windows:
         return windows
-    if has_scans(kernel):
+    if is_of_scans(kernel):
         return scans
     if kernel.updates and not kernel.updates_rows:
         return updates

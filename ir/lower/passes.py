@@ -14,11 +14,28 @@ from dataclasses import dataclass, field
 from ..expressions import Attribute, Call, Constant, Expr, Name, Operation, Subscript, free_names, replaced
 from ..kernels import REDUCED, NativeKernel
 from ..routines import Routines
+from ..scans import NATIVE_SCANS
 from .instructions import Unlowerable
 from .reductions import is_reduction
 
 #: How many elements a row has, and how many places a table.
 LENGTH, PLACES = "n", "m"
+
+
+def is_scan(expr: Expr) -> bool:
+    """Whether an expression brings together what stands before each element, or after it."""
+    match expr:
+        case Call(Name(name), (_, _, _), ()) if name in NATIVE_SCANS.values():
+            return True
+    return False
+
+
+def go_back(exprs: Iterable[Expr]) -> bool:
+    """Whether the scans among expressions go from the end. Raises Unlowerable where only some do."""
+    ways = {e.function == Name(NATIVE_SCANS[True]) for e in exprs if is_scan(e) and isinstance(e, Call)}
+    if len(ways) > 1:
+        raise Unlowerable("scans of a kernel go one way")
+    return True in ways
 
 
 @dataclass
@@ -107,7 +124,7 @@ class Plan:
                 return True
             case Name(name):
                 return name in self.converted and self._is_read_at_first(name)
-        return not is_reduction(expr) and any(map(self._is_costly, expr.parts))
+        return is_scan(expr) or (not is_reduction(expr) and any(map(self._is_costly, expr.parts)))
 
     def _is_read_at_first(self, name: str) -> bool:
         return any([n.id == name for root in self.passes[0].roots for n in free_names(root)])
@@ -137,6 +154,10 @@ class Plan:
                 if len(arguments) != 1 or not self.is_row(arguments[0]):
                     raise Unlowerable("a reduction takes one row")
                 return False
+            case Call(_, (_, row, _), ()) if is_scan(expr):
+                if not self.is_row(row):
+                    raise Unlowerable("a scan takes a row")
+                return True
             case Operation(_, operands) | Call(_, operands, ()):
                 return any([self.is_row(o) for o in operands])
         raise Unlowerable(f"{type(expr).__name__.lower()} has no native form over rows")
@@ -144,4 +165,6 @@ class Plan:
 
 def operands_of(expr: Expr) -> Sequence[Expr]:
     """What an operation or a call is computed of."""
+    if is_scan(expr) and isinstance(expr, Call):
+        return expr.arguments[1:2]
     return expr.arguments if isinstance(expr, Call) else expr.parts

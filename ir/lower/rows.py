@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..expressions import Call, Expr, Name, Subscript
+from ..expressions import Call, Expr, Name, Subscript, walk
 from ..kernels import REDUCED, NativeKernel
 from ..routines import Routines
+from ..scans import AFTER, BEFORE
 from .instructions import Instructions, Kind, Unlowerable, Value
 from .loops import Arrays, Memory
-from .passes import LENGTH, PLACES, Pass, Plan, operands_of
+from .passes import LENGTH, PLACES, Pass, Plan, go_back, is_scan, operands_of
 from .reductions import Reductions
 from .scalars import Operand as ScalarOperand, ScalarLowering
 
@@ -41,6 +42,9 @@ class _Rows:
         self.scalars = ScalarLowering(self.body, scalar, routines)
         self.memory = Memory(self.body, self.scalars.width)
         self.reductions = Reductions(self.body, self.scalars, any_order=True)
+        # Scans are computed in float64, and what they have come to is kept in memory of 64 bits.
+        self.scanning = ScalarLowering(self.body, "float64", routines)
+        self.carries: dict[Expr, str] = {}
         self.body.label("entry")
         self.arrays = Arrays(self.memory, kernel)
         self.length = self.arrays.sizes.get(LENGTH, "0")  # without rows numbers are picked from tables
@@ -53,6 +57,11 @@ class _Rows:
 
     def module(self) -> str:
         body = self.body
+        scans = dict.fromkeys(
+            [s for plan in self.plans.values() for done in plan.passes for s in _scans(done)]
+        )
+        self.back = go_back(scans)
+        self.carries = {scan: body.add("alloca double, align 8") for scan in scans}
         if "scratch" in self.plans:
             for name in SCRATCH:
                 body.put(f"%{name} = alloca [{SCRATCH_LENGTH} x {self.scalars.width.llvm}], align 64")
@@ -163,6 +172,9 @@ class _Rows:
         """One loop over the row; of sums, a loop over blocks with it inside."""
         for root in done.roots:
             self._known_before(root)
+        for scan in _scans(done):
+            first = self.scanning.text(self._number(scan.arguments[2]), Kind.FLOAT)
+            self.body.put(f"store double {first}, ptr {self.carries[scan]}")
         if done.reductions:
             self._blocks(done)
         elif done.roots:
@@ -229,11 +241,20 @@ class _Rows:
         return found
 
 
+def _scans(done: Pass) -> list[Call]:
+    """The scans of what a pass computes, each once."""
+    found = [part for root in done.roots for part in walk(root) if is_scan(part)]
+    return [scan for scan in dict.fromkeys(found) if isinstance(scan, Call)]
+
+
 class _Element:
-    """The values of one element of the rows, each computed once."""
+    """The values of one element of the rows, each computed once: from the end, if scans go back."""
 
     def __init__(self, rows: _Rows, index: str) -> None:
         self.rows, self.index = rows, index
+        if rows.back:
+            last = rows.body.add(f"sub i64 {rows.length}, 1")
+            self.index = rows.body.add(f"sub i64 {last}, {index}")
         self.known: dict[Expr, ScalarOperand] = {}
 
     def value(self, expr: Expr) -> ScalarOperand:
@@ -253,7 +274,24 @@ class _Element:
                 return self._load(name)
             case Subscript(Name(name), index):
                 return self.rows.picked(name, self.value(index), self.index)
+            case Call(_, (combination, row, _)) if is_scan(expr):
+                return self._scanned(self.rows.carries[expr], combination, self.value(row))
         return self.rows.scalars.computed(expr, self.value)
+
+    def _scanned(self, carry: str, combination: Expr, element: ScalarOperand) -> Value:
+        """What the elements up to this one come to, which is kept for the next."""
+        body, scalars, scanning = self.rows.body, self.rows.scalars, self.rows.scanning
+        narrow = scalars.width.scalar == "float32"
+        after = scalars.text(element, Kind.FLOAT)
+        if narrow:
+            after = body.add(f"fpext float {after} to double")
+        names = {
+            BEFORE: Value(body.add(f"load double, ptr {carry}"), Kind.FLOAT),
+            AFTER: Value(after, Kind.FLOAT),
+        }
+        made = scanning.text(scanning.lower(combination, names), Kind.FLOAT)
+        body.put(f"store double {made}, ptr {carry}")
+        return Value(body.add(f"fptrunc double {made} to float") if narrow else made, Kind.FLOAT)
 
     def _load(self, name: str) -> Value:
         rows = self.rows

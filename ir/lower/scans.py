@@ -3,37 +3,37 @@
 ``scan(before + after, x, 0)`` has the sums of the elements up to each. The elements of a vector are brought
 together in steps of one, two and four lanes, and then with the total of all vectors before, in float64. So
 the combination must be associative, but for rounding, and the third argument what changes nothing.
+``scan_back`` does so from the end. Rows that lie side by side are scanned together, a row in each lane.
+Kernels that have other than rows, or reductions, scan one element after the other, in the loops of ``rows``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 
 from ..expressions import Call, Expr, Name, free_names, walk
 from ..kernels import NativeKernel, Operand
 from ..routines import Routines
+from ..scans import AFTER, BEFORE
 from .instructions import WIDTHS, Instructions, Kind, Unlowerable, Value
 from .loops import Arrays, Memory
-from .passes import LENGTH
+from .passes import LENGTH, go_back, is_scan
+from .reductions import is_reduction
 from .scalars import Operand as ScalarOperand, ScalarLowering
 
-#: The function, the names in its first argument, and the name of an element's index.
-SCAN, BEFORE, AFTER, PLACE = "scan", "before", "after", "place"
+#: The name of an element's index.
+PLACE = "place"
 _LANES = 8
+_COUNT = Name(LENGTH)
 
 
-def is_scan(expr: Expr) -> bool:
-    """Whether an expression brings together what stands before each element."""
-    match expr:
-        case Call(Name(name), (_, _, _), ()) if name == SCAN:
-            return True
-    return False
-
-
-def has_scans(kernel: NativeKernel) -> bool:
-    """Whether a kernel scans its rows."""
-    return any([is_scan(part) for _, expr in kernel.statements for part in walk(expr)])
+def is_of_scans(kernel: NativeKernel) -> bool:
+    """Whether a kernel has rows of its own dtype only, and scans them."""
+    parts = [part for _, expr in kernel.statements for part in walk(expr)]
+    plain = all([o.dims == (LENGTH,) for o in kernel.operands]) and not any([o.dtype for o in kernel.inputs])
+    return plain and any(map(is_scan, parts)) and not any([is_reduction(p) or p == _COUNT for p in parts])
 
 
 def scans(kernel: NativeKernel, routines: Routines, scalar: str) -> str:
@@ -45,9 +45,8 @@ class _Scans:
     """A loop over rows, and over vectors of each. What does not fill one, or follow, goes through memory."""
 
     def __init__(self, kernel: NativeKernel, routines: Routines, scalar: str) -> None:
-        if any([o.dims != (LENGTH,) for o in kernel.operands]):
-            raise Unlowerable("a kernel with scans has rows only")
         self.kernel = kernel
+        self.back = go_back([p for _, expr in kernel.statements for p in walk(expr)])
         self.body = Instructions()
         self.memory = Memory(self.body, WIDTHS[scalar])
         self.scalars = ScalarLowering(self.body, replace(WIDTHS["float64"], lanes=_LANES), routines)
@@ -57,6 +56,7 @@ class _Scans:
         found = dict.fromkeys([p for _, expr in kernel.statements for p in walk(expr) if is_scan(p)])
         self.carries = {scan: self._alloca("i64", _LANES) for scan in found}  # of 64 bits, whatever they are
         self.pointers: dict[str, str] = {}
+        self.across = False  # whether the lanes of vectors are of rows side by side
 
     def _alloca(self, type_: str, count: int) -> str:
         return self.body.add(f"alloca [{count} x {type_}], align 64")
@@ -66,19 +66,41 @@ class _Scans:
         whole = body.add(f"and i64 {length}, -{_LANES}")
         follow = self.arrays.follow(self.kernel.operands)
         body.put(f"br i1 {follow}, label %contiguous, label %strided")
-        for version, end in (("contiguous", whole), ("strided", "0")):
-            body.label(version)
-            with self.memory.over("0", self.arrays.outer) as row:
-                self.pointers = self.arrays.pointers(row)
-                for scan, carry in self.carries.items():
-                    self._begin(scan, carry)
-                if version == "contiguous":
-                    with self.memory.over("0", end, str(_LANES)) as index:
-                        self._vector(index)
-                with self.memory.over(end, length, str(_LANES)) as index:
-                    self._few(index)
-            body.put("ret i32 0")
+        body.label("contiguous")
+        with self._rows("0", self.arrays.outer):
+            with self.memory.over("0", whole, str(_LANES)) as index:
+                self._vector(index)
+            with self.memory.over(whole, length, str(_LANES)) as index:
+                self._few(index)
+        body.put("ret i32 0")
+        body.label("strided")
+        groups = self._groups()
+        self.across = True
+        with self._rows("0", groups, _LANES), self.memory.over("0", length) as index:
+            self._vector(index)
+        self.across = False
+        with self._rows(groups, self.arrays.outer), self.memory.over("0", length, str(_LANES)) as index:
+            self._few(index)
+        body.put("ret i32 0")
         return self.memory.module()
+
+    @contextmanager
+    def _rows(self, begin: str, end: str, step: int = 1) -> Iterator[None]:
+        """A loop over rows, before which nothing has been scanned."""
+        with self.memory.over(begin, end, str(step)) as row:
+            self.pointers = self.arrays.pointers(row)
+            for scan, carry in self.carries.items():
+                self._begin(scan, carry)
+            yield
+
+    def _groups(self) -> str:
+        """How many rows go together: as many as fill vectors, where they lie side by side."""
+        beside = [
+            self.body.add(f"icmp eq i64 {step}, {self.memory.type_of(operand)[1]}")
+            for operand, step in zip(self.kernel.operands, self.arrays.outer_steps, strict=True)
+        ]
+        many = self.body.add(f"and i64 {self.arrays.outer}, -{_LANES}")
+        return self.body.add(f"select i1 {self.memory.all_of(beside)}, i64 {many}, i64 0")
 
     def _begin(self, scan: Expr, carry: str) -> None:
         assert isinstance(scan, Call)
@@ -97,18 +119,20 @@ class _Scans:
     # -- vectors -----------------------------------------------------------------------------
 
     def _vector(self, index: str) -> None:
-        """The elements from ``index`` on, which follow each other."""
+        """The elements from ``index`` on, which follow each other; or those at it of rows that do."""
         given = {}
+        first = self._place(index, 1 if self.across else _LANES)
         for operand in self.kernel.inputs:
             type_ = f"<{_LANES} x {self.memory.type_of(operand)[0]}>"
-            at = self.arrays.at(operand.name, self.pointers[operand.name], {LENGTH: index}, True)
+            at = self.arrays.at(operand.name, self.pointers[operand.name], {LENGTH: first}, not self.across)
             text = self.body.add(f"load {type_}, ptr {at}, align {self.memory.type_of(operand)[1]}")
-            given[operand.name] = self._widened(operand, text)
+            given[operand.name] = self._widened(operand, self._turned(type_, text))
         for name, value in self._computed(given, index).items():
             operand = self.arrays.operand(name)
-            at = self.arrays.at(name, self.pointers[name], {LENGTH: index}, True)
+            at = self.arrays.at(name, self.pointers[name], {LENGTH: first}, not self.across)
             type_, text = self._narrowed(operand, value)
-            self.body.put(f"store {type_} {text}, ptr {at}, align {self.memory.type_of(operand)[1]}")
+            text, size = self._turned(type_, text), self.memory.type_of(operand)[1]
+            self.body.put(f"store {type_} {text}, ptr {at}, align {size}")
 
     def _few(self, index: str) -> None:
         """At most a vector's elements from ``index`` on, one by one into memory and out of it."""
@@ -135,8 +159,23 @@ class _Scans:
                 self.memory.store(operand, one, self._element(operand, index, i))
 
     def _element(self, operand: Operand, index: str, i: str) -> str:
-        place = self.body.add(f"add nuw nsw i64 {index}, {i}")
+        place = self._place(self.body.add(f"add nuw nsw i64 {index}, {i}"), 1)
         return self.arrays.at(operand.name, self.pointers[operand.name], {LENGTH: place}, False)
+
+    def _place(self, index: str, count: int) -> str:
+        """Where the first of ``count`` elements stands, which the scan comes to after ``index`` others."""
+        if not self.back:
+            return index
+        end = self.body.add(f"sub i64 {self.arrays.sizes[LENGTH]}, {count}")
+        return self.body.add(f"sub i64 {end}, {index}")
+
+    def _turned(self, type_: str, text: str) -> str:
+        """The lanes as they are scanned, of those in memory; or the other way."""
+        return (
+            self._shuffled(type_, text, "poison", [*range(_LANES)][::-1])
+            if self.back and not self.across
+            else text
+        )
 
     def _buffered(self, operand: Operand) -> str:
         """The type of an element as it is read."""
@@ -163,7 +202,9 @@ class _Scans:
         """The results for a vector of elements, those from ``index`` on."""
         known: dict[Expr, ScalarOperand] = {Name(name): value for name, value in given.items()}
         lanes = ", ".join([f"i64 {i}" for i in range(_LANES)])
-        places = self.body.add(f"add <{_LANES} x i64> {self._splat('i64', index)}, <{lanes}>")
+        first = self._splat("i64", self._place(index, 1))
+        way = "sub" if self.back else "add"
+        places = first if self.across else self.body.add(f"{way} <{_LANES} x i64> {first}, <{lanes}>")
         known[Name(PLACE)] = Value(places, Kind.LONG)
 
         def value(expr: Expr) -> ScalarOperand:
@@ -190,14 +231,17 @@ class _Scans:
             names = {BEFORE: Value(before, kind), AFTER: Value(after, kind)}
             return self.scalars.text(self.scalars.lower(combination, names), kind)
 
-        lanes, step = found.text, 1
-        while step < _LANES:
-            moved = self._moved(type_, lanes, neutral, step)
-            lanes, step = combined(moved, lanes), 2 * step
         carry = self.body.add(f"load {type_}, ptr {self.carries[scan]}")
-        result = combined(carry, lanes)
-        # The next vector waits for one combination only, or does with fewer if they cost much.
-        last = self._last(type_, result) if costly else combined(carry, self._last(type_, lanes))
+        if self.across:
+            result = last = combined(carry, found.text)
+        else:
+            lanes, step = found.text, 1
+            while step < _LANES:
+                moved = self._moved(type_, lanes, neutral, step)
+                lanes, step = combined(moved, lanes), 2 * step
+            result = combined(carry, lanes)
+            # The next vector waits for one combination only, or does with fewer if they cost much.
+            last = self._last(type_, result) if costly else combined(carry, self._last(type_, lanes))
         self.body.put(f"store {type_} {last}, ptr {self.carries[scan]}")
         return Value(result, kind)
 

@@ -60,13 +60,7 @@ SUM_GRAIN: Final = 1 << 18
 #: Sums over leading dimensions where there are no products: from so many rows on by blocks of so many.
 SUM_ROWS_LARGE: Final = 1024
 SUM_ROWS_BLOCK: Final = 128
-#: Cumulative sums: the elements that a product with a triangle takes, and the longest lane that is one block.
-CUMSUM_BLOCK: Final = 16
-CUMSUM_WHOLE: Final = 32
-#: So many elements are worked on at a time: they stay in the cache.
-CUMSUM_CHUNK: Final = 1 << 17
-CUMSUM_GRAIN: Final = 1 << 17
-#: Other scans: the elements of a lane that are one part where parts run side by side, and of a block.
+#: Scans: the elements of a lane that are one part where parts run side by side, and of a block.
 SCAN_STEPS: Final = 8
 SCAN_CHUNK: Final = 1 << 16
 SCAN_GRAIN: Final = 1 << 16
@@ -95,8 +89,6 @@ COLUMNS_CHANNELS: Final = 8
 
 #: The elements of a matrix, or of vectors, that are multiplied by a vector.
 GEMV_ALONE: Final = 8192
-#: m * n * k of the product of an m x k and a k x n matrix.
-GEMM_ALONE: Final = 1 << 18
 
 #: Bytes that come from memory together. Copies of transposed arrays go in strips as wide where the elements
 #: of a column are multiples of a period apart, for which caches have few places, or on more pages than
@@ -119,12 +111,8 @@ ROW_SUM_MATRIX: Final = 4096
 EXTREMUM_BY_INDEX: Final = 256
 #: The places of the first elements of so many rows are kept.
 ROW_STARTS_CACHED: Final = 1024
-#: Cumulative sums by products are faster than ``accumulate``; so are scans whose parts run side by side.
+#: Scans whose parts run side by side are faster than ``accumulate``.
 SCAN_LARGE: Final = 1 << 13
-#: Cumulative sums along other dims than the last one: so many elements behind it, in float32 and in float64.
-CUMSUM_INNER: Final = {"f": 64, "d": 32}
-#: A row of at most this many blocks gets the sums of what stands before them by a product, too.
-CUMSUM_FEW_BLOCKS: Final = 16
 #: This length of lanes makes running their parts side by side faster than ``accumulate``.
 PARALLEL_SCAN: Final = 128
 #: So many lanes run side by side rather than one after the other.

@@ -213,6 +213,21 @@ def prod_jvp(self_p: Tensor, self_t: Tensor, result: Tensor, dim: int | None, ke
 # -- scans --------------------------------------------------------------------------------------------
 
 
+def scan_of(name: str, self: Tensor, dim: int) -> Tensor:
+    """The scan that has this name as an operator."""
+    found: Any = getattr(F, name)(self, dim)
+    values: Tensor = found[0] if isinstance(found, tuple) else found
+    return values
+
+
+def as_row(value: Any, like: Tensor) -> Tensor:
+    """What is one number for each row, or for all, with an element for each of the row's."""
+    if isinstance(value, (int, float)):
+        return F.full_like(like, value)
+    made: Tensor = F.broadcast_tensors([value, like])[0]
+    return made
+
+
 def shifted(self: Tensor, dim: int, by: int, fill: Number | None = 0) -> Tensor:
     """The elements moved one place back (``by`` 1) or forward (-1) along ``dim``.
 
@@ -301,3 +316,23 @@ def logcumsumexp_jvp(self_p: Tensor, self_t: Tensor, result: Tensor, dim: int) -
     if self_p.ndim == 0:
         return self_t
     return F._linear_scan(self_t * _share(self_p, result), _decay(result, dim, 1), dim, False)
+
+
+def cummax_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
+    """Each gradient to the element that the running maximum was."""
+    return F._gather_backward(grad, self.shape, dim, F.cummax(self, dim)[1])
+
+
+def cummax_jvp(self_p: Tensor, self_t: Tensor, result: Tensor, dim: int) -> Tensor:
+    """The tangent of the element that the running maximum was."""
+    return self_t.gather(dim, F.cummax(self_p, dim)[1])
+
+
+def cummin_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
+    """Each gradient to the element that the running minimum was."""
+    return F._gather_backward(grad, self.shape, dim, F.cummin(self, dim)[1])
+
+
+def cummin_jvp(self_p: Tensor, self_t: Tensor, result: Tensor, dim: int) -> Tensor:
+    """The tangent of the element that the running minimum was."""
+    return self_t.gather(dim, F.cummin(self_p, dim)[1])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..core.costs import STRIDED_ROWS
-from ..machine_code import Kernels
+from ..machine_code import Kernels, goes_across
 from .copies import in_rows
 from .dims import Dims, axes_of, reduced_shape
 from .dtypes import REDUCED
@@ -17,6 +17,7 @@ from .native_kernels import as_bits, kernel_of
 from .reduced import converted, upcast
 from .reductions import check_nonempty
 from .rows import run as in_blocks_of_rows
+from .scans import scanned
 from .shares import share_rows
 
 Array = Any
@@ -40,9 +41,10 @@ def run_body(
 
     ``sizes`` is what the argument is called that ``dim`` is, where that has the sizes of the last dims.
     Each of ``shared`` is one row for all: it has the sizes of those dims; or it is None.
-    ``kernels`` has native ones of the ``name``, for each dtype. ``form`` computes it of axes, the length of
-    rows, the arrays and the numbers; ``kept`` says of each result whether it has rows: else it has one number
-    for each, and ``keepdim`` says whether the dims are kept. ``nonempty``: rows must have elements.
+    ``kernels`` has native ones of the ``name``, for each dtype. ``form`` computes it of the function that
+    scans arrays, axes, the length of rows, the arrays and the numbers; ``kept`` says of each result whether
+    it has rows: else it has one number for each, and ``keepdim`` says whether the dims are kept.
+    ``nonempty``: rows must have elements.
     RuntimeError for arrays of several shapes; IndexError for a bad dim, and where rows have no element that
     should, RuntimeError where that is of all dims.
     """
@@ -70,12 +72,12 @@ def run_body(
             check_rows(shape, dim)
     if not shape:
         one = [None if a is None else a.reshape(1) for a in (*rows, *shared)]
-        found = several(form(0, 1, *one, *numbers))
+        found = several(form(scanned, 0, 1, *one, *numbers))
         return given([a.reshape(()) for a in found])
     axis = axes[0] if len(axes) == 1 else axes
     wide_shape = sizes_beside(shape, axes)
     broadcast = [None if a is None else a.reshape(wide_shape) for a in shared]
-    found = several(form(axis, length_of(shape, axes), *rows, *broadcast, *numbers))
+    found = several(form(scanned, axis, length_of(shape, axes), *rows, *broadcast, *numbers))
     return given([a if row or keepdim else a.squeeze(axis) for a, row in zip(found, kept, strict=True)])
 
 
@@ -160,6 +162,8 @@ def _natively(
     elif turned is results:
         tables = [_table(o, length) if row else o.reshape(-1) for o, row in zip(out, kept, strict=True)]
         share_rows(kernel, [_table(a, length) for a in arrays], shared, tables)
+    elif goes_across(kernel) and not shared:
+        share_rows(kernel, [as_bits(a) for a in arrays], (), out)
     else:
         _in_copies(kernel, arrays, shared, out, length)
     found = zip(results, kept, strict=True)

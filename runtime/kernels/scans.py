@@ -9,7 +9,6 @@ import numpy as np
 
 from ..core.costs import LANES, NATIVE_GRAIN, PARALLEL_SCAN, SCAN_CHUNK, SCAN_GRAIN, SCAN_LARGE, SCAN_STEPS
 from .copies import in_rows
-from .cumsum import blocked_cumsum
 from .dims import wrap_dim
 from .dtypes import FLOAT32, FLOAT64, INT64, INTEGRAL, acc_dtype
 from .native_kernels import as_rows, kernel_of_floats, kernels
@@ -32,20 +31,6 @@ def cumsum(self: Array, dim: int, dtype: DType | None) -> Array:
     return _accumulate(np.add, self, dim, dtype)
 
 
-def cumsum_backward(grad: Array, dim: int) -> Array:
-    """The cumulative sum along ``dim`` from the end."""
-    dim = wrap_dim(dim, grad.ndim)
-    if grad.ndim == 0:
-        return grad.copy()
-    by_kernel = dim == grad.ndim - 1 and kernels.cumsum is not None
-    if grad.size >= SCAN_LARGE and grad.dtype.char in "fd" and grad.flags.c_contiguous and not by_kernel:
-        found = blocked_cumsum(grad, dim, True)
-        if found is not None:
-            return found
-    back = (slice(None),) * dim + (slice(None, None, -1),)
-    return in_rows(_accumulate(np.add, grad[back], dim, None)[back])
-
-
 def cumprod(self: Array, dim: int, dtype: DType | None) -> Array:
     """The cumulative product along ``dim`` as ``dtype``, by default as for ``cumsum``."""
     return _accumulate(np.multiply, self, dim, dtype)
@@ -62,15 +47,11 @@ def _accumulate(ufunc: np.ufunc, self: Array, dim: int, dtype: DType | None) -> 
         self = cast(self, dtype)
     if not self.ndim or not self.size:
         return self.copy()
-    if dtype.char in "fd" and dim == self.ndim - 1:
+    if dtype.char in "fd":
         if ufunc is np.add and (kernel := kernels.cumsum) is not None:
-            return _scan_rows(kernel, self)
-        if ufunc is np.multiply and kernels.cumprod is not None:
+            return _scan_rows(kernel, self) if dim == self.ndim - 1 else _scan_across(kernel, self, dim)
+        if ufunc is np.multiply and kernels.cumprod is not None and dim == self.ndim - 1:
             return _cumprod_rows(in_rows(self).reshape(-1, self.shape[dim])).reshape(self.shape)
-    if ufunc is np.add and self.size >= SCAN_LARGE and dtype.char in "fd" and self.flags.c_contiguous:
-        found = blocked_cumsum(self, dim, False)
-        if found is not None:
-            return found
     wide = acc_dtype(dtype)
     if wide == FLOAT32 and self.shape[dim] > LONG:
         wide = FLOAT64
@@ -93,6 +74,13 @@ def _scan_rows(kernel: np.ufunc, self: Array, *others: Array) -> Array:
     out = np.empty(self.shape, self.dtype)
     if out.size:
         share_rows(kernel, (as_rows(self),), (), tuple(map(as_rows, (out, *others))))
+    return out
+
+
+def _scan_across(kernel: np.ufunc, self: Array, dim: int) -> Array:
+    """What a kernel makes of rows along a dim that is not the last: several of them lie side by side."""
+    out = np.empty(self.shape, self.dtype)
+    share_rows(kernel, (np.moveaxis(self, dim, -1),), (), (np.moveaxis(out, dim, -1),))
     return out
 
 
@@ -278,6 +266,24 @@ def hillis_steele_scan(combine: Callable[[Array, Array], Array], self: Array, di
         result[step:] = combine(result[:-step], result[step:])
         step *= 2
     return np.moveaxis(result, 0, dim)
+
+
+def scanned(name: str, row: Array, axis: int, reverse: bool) -> Array:
+    """What a scan of bodies gives of an array with dims: along ``axis`` (from 0), or from the end."""
+    if not reverse:
+        return _SCANS[name](row, axis)
+    back = (slice(None),) * axis + (slice(None, None, -1),)
+    return in_rows(_SCANS[name](row[back], axis)[back])
+
+
+#: The scans of bodies, by their names.
+_SCANS: dict[str, Callable[[Array, int], Array]] = {
+    "cumsum": lambda row, axis: _accumulate(np.add, row, axis, None),
+    "cumprod": lambda row, axis: _accumulate(np.multiply, row, axis, None),
+    "cummax": np.maximum.accumulate,
+    "cummin": np.minimum.accumulate,
+    "logcumsumexp": logcumsumexp,
+}
 
 
 def linear_scan(self: Array, factor: Array, dim: int, reverse: bool) -> Array:

@@ -7,9 +7,9 @@ is to be had, or ``TENGEN_NATIVE=0`` is set, there is none, and operators run Nu
 
 from __future__ import annotations
 
-from .kernels import Kernels, grain_of, kernels_of, shared_from, wakes_from
+from .kernels import Kernels, goes_across, grain_of, kernels_of, shared_from, wakes_from
 
-__all__ = ["Kernels", "grain_of", "is_available", "kernels_of", "shared_from", "wakes_from"]
+__all__ = ["Kernels", "goes_across", "grain_of", "is_available", "kernels_of", "shared_from", "wakes_from"]
 
 
 def is_available(tables: str = "tengen.generated.kernels") -> bool:

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from ..fast_paths import add_loops
-from .kernels import lock, note_costly
+from .kernels import lock, note_across, note_costly
 from .library import Library, Refused
 from .numpy_api import NotSupported, api
 from .tables import Kernel, Table, table_of
@@ -50,8 +50,10 @@ class Finder:
         except Exception as error:
             self.failures[name] = _one_line(error)
             return None
-        if kernel.calls({*self.table.routines, "scan"}) or kernel.reads_at_indices:
+        if kernel.calls(self.table.routines) or kernel.scans or kernel.reads_at_indices:
             note_costly(made)
+        if kernel.goes_across:
+            note_across(made)
         return made
 
 

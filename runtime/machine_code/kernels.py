@@ -27,6 +27,20 @@ def note_costly(kernel: np.ufunc) -> None:
     _costly.add(kernel)
 
 
+#: The ufuncs that go along several rows at once, where these lie side by side.
+_across: set[np.ufunc] = set()
+
+
+def note_across(kernel: np.ufunc) -> None:
+    """Say that a kernel goes along several rows at once."""
+    _across.add(kernel)
+
+
+def goes_across(kernel: np.ufunc) -> bool:
+    """Whether a kernel goes along several rows at once that lie side by side: copies would not be faster."""
+    return kernel in _across
+
+
 def grain_of(kernel: np.ufunc) -> int:
     """How many elements of a kernel are worth a thread of Python's."""
     return COSTLY_GRAIN if kernel in _costly else LIGHT_GRAIN

@@ -28,6 +28,9 @@ _DTYPES = {
 
 #: Those that are computed in float32.
 _REDUCED = ("float16", "bfloat16")
+#: What statements call that goes along rows and keeps them, and what brings them together or counts.
+SCANS = ("scan", "scan_back")
+REDUCTIONS = ("sum", "prod", "max", "min", "any", "n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,17 @@ class Kernel:
     def reads_at_indices(self) -> bool:
         """Whether it reads or changes tables at indices, which it waits for."""
         return any([operand.endswith(":int64") for operand in self.inputs])
+
+    @property
+    def scans(self) -> bool:
+        """Whether it scans rows."""
+        return self.calls(SCANS)
+
+    @property
+    def goes_across(self) -> bool:
+        """Whether it goes along several rows at once that lie side by side: it does nothing but scan rows."""
+        rows = all([o.endswith("[n]") for o in self.inputs]) and all(["[n]" in o for o in self.outputs])
+        return self.scans and rows and not self.calls(REDUCTIONS)
 
     def calls(self, functions: Collection[str]) -> bool:
         """Whether any of these functions is in its statements."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -181,19 +181,19 @@ def vector_norm(self: Ref, order: Any, dim: Any, keepdim: bool, result: Any) -> 
 
 def cumsum_symbolic(self: Ref, dim: int, result: Any) -> Ref:
     """The sum of the elements up to each one."""
-    return _scanned(onnx.CumSum, self, dim, result)
+    return scanned("CumSum", cast(self, result.dtype), dim)
 
 
 def cumprod_symbolic(self: Ref, dim: int, result: Any) -> Ref:
     """The product of the elements up to each one."""
-    return _scanned(onnx.CumProd, self, dim, result)
+    return scanned("CumProd", cast(self, result.dtype), dim)
 
 
-def _scanned(scan: Callable[..., Any], self: Ref, dim: int, result: Any) -> Ref:
-    value = cast(self, result.dtype)
+def scanned(operator: str, self: Ref, dim: int, reverse: bool = False) -> Ref:
+    """One of ONNX's scans along ``dim``, or from the end; of a number it is that."""
     if not self.ndim:
-        return value
-    made: Ref = scan(value, constant(dim % self.ndim, int64))
+        return self
+    made: Ref = getattr(onnx, operator)(self, constant(dim % self.ndim, int64), reverse=int(reverse))
     return made
 
 

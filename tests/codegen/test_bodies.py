@@ -15,7 +15,8 @@ from tengen.codegen.parse.schema import parse_schema
 from tengen.codegen.specialise.fast_path_code import Code
 from tengen.ir.bodies import Body, BodyCall, name_without
 from tengen.ir.expressions import Constant, Name, replaced
-from tengen.ir.lower.kernels import row_of
+from tengen.ir.lower.instructions import Unlowerable
+from tengen.ir.lower.kernels import lower, row_of
 from tengen.ir.reader import read_expression
 from tengen.ir.writer import write
 from tengen.testing.declared import declarations
@@ -87,6 +88,11 @@ def written(found: Derivative) -> dict[str, str]:
             "((top := xp.max(self, axis=axis, keepdims=True)), xp.where(top == -xp.inf, 0, self - top))[-1]",
         ),
         (
+            "out = cumsum(self) / cumprod(self, reverse=True)",
+            True,
+            "scan('cumsum', self, axis, False) / scan('cumprod', self, axis, True)",
+        ),
+        (
             "out = self + 1\nmore = sum(out)",
             True,
             "((out := (self + 1)), (more := xp.sum(out, axis=axis, keepdims=True)), out)[-1]",
@@ -96,14 +102,14 @@ def written(found: Derivative) -> dict[str, str]:
 def test_the_form_over_arrays(text: str, kept: bool, form: str) -> None:
     made = body(text)
     assert made.kept == (kept,)
-    assert write(made.form()) == f"lambda axis, n, self: {form}"
+    assert write(made.form()) == f"lambda scan, axis, n, self: {form}"
 
 
 def test_the_form_over_numpys_arrays() -> None:
     """Its ufuncs reduce: its functions take twice as long to call."""
     found = write(body("out = self - max(self) / mean(self)").form(of_ufuncs=True))
     top, total = [f"xp.{name}.reduce(self, axis, keepdims=True)" for name in ("maximum", "add")]
-    assert found == f"lambda axis, n, self: self - {top} / ({total} / n)"
+    assert found == f"lambda scan, axis, n, self: self - {top} / ({total} / n)"
 
 
 def test_the_native_kernel() -> None:
@@ -112,6 +118,14 @@ def test_the_native_kernel() -> None:
     assert (inputs, outputs) == (("self[n]", "other[n]", "eps"), ("out",))
     assert signature == "(n),(n),()->()"
     assert text == "d = self - other + eps; out = sqrt(sum(d * d) / n)"
+
+
+def test_the_native_kernel_of_scans() -> None:
+    made = body("out = cumsum(self, reverse=True) / cumprod(self)").kernel("both")
+    back, ahead = "scan_back(before + after, self, -0.0)", "scan(before * after, self, 1)"
+    assert row_of(made)[3] == f"out = {back} / {ahead}"
+    with pytest.raises(Unlowerable, match="one way"):
+        lower(made, declarations().routines, "float32")
 
 
 def test_several_results() -> None:
@@ -138,6 +152,13 @@ def test_derivatives_of_several_results() -> None:
         (SOFTMAX, "(grad - (grad * result).sum(dim, True)) * result", None),
         ("out = self - constant(self)", "grad", "self_t"),
         ("out = constant(self)", "zeros_like(self)", "0"),
+        ("out = cumsum(self)", "_cumsum_backward(grad, dim)", "self_t.cumsum(dim)"),
+        ("out = cumsum(self, reverse=True)", "grad.cumsum(dim)", "_cumsum_backward(self_t, dim)"),
+        (
+            "out = sum(cumsum(self))",
+            "_cumsum_backward(as_row(_restore_dims(grad, [dim], False, self.dim()), self.cumsum(dim)), dim)",
+            "self_t.cumsum(dim).sum(dim, True).squeeze(dim)",
+        ),
     ],
 )
 def test_derivatives(text: str, gradient: str | None, tangent: str | None) -> None:
@@ -171,7 +192,7 @@ def test_a_row_that_all_rows_share() -> None:
     """It stands beside the rows; what it gets of each row is added up."""
     made = body("out = self * weight", WEIGHTED)
     assert (made.rows, made.shared) == (("self",), ("weight",))
-    assert write(made.form()) == "lambda axis, n, self, weight: self * weight"
+    assert write(made.form()) == "lambda scan, axis, n, self, weight: self * weight"
     assert row_of(made.kernel("scaled"))[2] == "(n),(n)->(n)"
     found = written(derivative("out = self * weight", WEIGHTED))
     assert found["self"] == "grad * beside(weight, self, dim)"
@@ -183,7 +204,7 @@ def test_a_row_that_may_be_none() -> None:
     """There is a kernel for each case; formulas ask where the cases differ, and nowhere else."""
     made = body("out = self * weight if weight else self", MAYBE)
     assert made.optional == ("weight",) and made.kept == (True,)
-    assert write(made.form()) == "lambda axis, n, self, weight: self * weight if weight is not None else self"
+    assert write(made.form()) == "lambda scan, axis, n, self, weight: self * weight if weight is not None else self"
     kernels = [row_of(kernel) for kernel in made.kernels("scaled")]
     assert [k.name for k in made.kernels("scaled")] == ["scaled", "scaled_without_weight"]
     assert [k[3] for k in kernels] == ["out = self * weight", "out = self"]
@@ -225,7 +246,7 @@ def test_rows_without_elements() -> None:
     made = body("out = max(self) if n else -inf")
     assert not made.nonempty and body("out = max(self)").nonempty
     form = "xp.max(self, axis=axis, keepdims=True) if n else -xp.inf"
-    assert write(made.form()) == f"lambda axis, n, self: {form}"
+    assert write(made.form()) == f"lambda scan, axis, n, self: {form}"
     assert row_of(made.kernel("highest"))[3] == "out = max(self)"
 
 

@@ -147,6 +147,71 @@ OPERATORS = """\
   domain: {self: "(1, 2)"}
   samples: ["[3, 4], 1", "[2, 3, 4], -3"]
   reference: (self / np.prod(self, axis=dim, keepdims=True), np.prod(self, axis=dim))
+
+- func: running_mean_of(Tensor self, Tensor weight, int dim=-1) -> Tensor
+  body: |
+    over self[dim: n], weight[dim: n]
+    out = cumsum(self * weight) / cumsum(weight)
+  domain: {weight: "(1, 2)"}
+  samples:
+    - "[3, 4], [3, 4], 1"
+    - "[3, 11, 2], [3, 11, 2], -2"
+    - "[], []"
+    - "[0, 3], [0, 3], 1"
+    - "[3, 0], [3, 0], 1"
+  errors: ["[3], [3], 1: IndexError", "[3], [2, 3]: RuntimeError"]
+  reference: >
+    np.cumsum(self * weight, axis=dim) / np.cumsum(weight, axis=dim) if self.ndim else self * weight / weight
+
+- func: cumulated_of(Tensor self, Tensor weight, int dim, float eps=0.5) -> Tensor
+  body: |
+    over self[dim: n], weight[n]
+    out = cumsum(self + eps, reverse=True) * cumsum(weight, reverse=True) / n
+  samples: ["[3, 4], [4], 1", "[2, 9, 4], [9], -2", "[], [], 0, eps=1.0"]
+  reference: >
+    np.flip(np.cumsum(np.flip(self + eps, dim), dim), dim) / self.shape[dim]
+    * np.cumsum(weight[::-1])[::-1].reshape(
+    [n if d == dim % self.ndim else 1 for d, n in enumerate(self.shape)])
+    if self.ndim else (self + eps) * weight
+
+- func: survival_of(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor total)
+  body: |
+    over self[dim: n]
+    left = cumprod(1 - self)
+    values = left - mean(left)
+    total = sum(cumprod(self))
+  samples: ["[3, 4], 1", "[2, 11, 4], 1, True", "[1], 0", "values([0.5, 1., 2., 0., 3., 0., 1.]), 0"]
+  reference: >
+    (np.cumprod(1 - self, axis=dim) - np.mean(np.cumprod(1 - self, axis=dim), axis=dim, keepdims=True),
+    np.sum(np.cumprod(self, axis=dim), axis=dim, keepdims=keepdim))
+
+- func: share_of(Tensor self, int dim=-1) -> Tensor
+  body: |
+    over self[dim: n]
+    out = exp(self - logcumsumexp(self, reverse=True)) + sum(cumsum(self - max(self)))
+  samples: ["[3, 4], 1", "[20, 4], 0", "[], 0"]
+  reference: >
+    np.exp(self - np.flip(np.logaddexp.accumulate(np.flip(self, dim), dim), dim))
+    + np.sum(np.cumsum(self - np.max(self, axis=dim, keepdims=True), axis=dim), axis=dim, keepdims=True)
+    if self.ndim else np.ones_like(self)
+
+- func: drawdown_of(Tensor self, int dim=-1) -> Tensor
+  body: |
+    over self[dim: n]
+    out = cummax(self) - self + cummin(self * 2) * cumprod(self)
+  samples: ["[3, 4], 1", "[3, 11, 2], 1", "[]"]
+  reference: >
+    np.maximum.accumulate(self, dim) - self + np.minimum.accumulate(self * 2, dim) * np.cumprod(self, dim)
+    if self.ndim else self * 2 * self
+
+- func: around_of(Tensor self, int dim=-1) -> Tensor
+  body: |
+    over self[dim: n]
+    out = cummax(self, reverse=True) - cummin(self, reverse=True) + cumprod(self, reverse=True) - cumsum(self)
+  samples: ["[3, 4], 1", "[3, 11, 2], 1"]
+  reference: >
+    np.flip(np.maximum.accumulate(np.flip(self, dim), dim) - np.minimum.accumulate(np.flip(self, dim), dim)
+    + np.cumprod(np.flip(self, dim), dim), dim) - np.cumsum(self, dim)
 """
 ON_DASK = """
 import tengen, rowlib
@@ -161,6 +226,10 @@ normal = tengen.ops.rowlib.normal_of
 for dims in ((0,), (1,), (0, 1)):
     for found, wanted in zip(normal(on_dask, dims), normal(x, dims), strict=True):
         assert tengen.allclose(found.cpu(), wanted)
+for name in ("share_of", "drawdown_of", "around_of"):
+    f = getattr(tengen.ops.rowlib, name)
+    for dim in (0, 1):
+        assert tengen.allclose(f(on_dask, dim).cpu(), f(x, dim)), name
 values, total = tengen.ops.rowlib.apart_of(on_dask, 0)
 assert tengen.allclose(total.cpu(), x.prod(0)) and tengen.allclose(values.cpu(), x / x.prod(0))
 """
@@ -171,6 +240,7 @@ def test_all_that_follows(workshop: Workshop) -> None:
     workshop.tengen("gen", folder="rowlib")
     short = "softmax", "logsumexp", "distance", "middle", "spread", "normal", "scaled", "apart"
     more = "weighted", "rooted", "centred"
-    names = [f"rowlib::{name}_of" for name in (*short, *more)]
-    assert "11 operators verified" in workshop.tengen("verify", "--strict", *names, folder="rowlib")
+    scans = "running_mean", "cumulated", "survival", "share", "drawdown", "around"
+    names = [f"rowlib::{name}_of" for name in (*short, *more, *scans)]
+    assert "17 operators verified" in workshop.tengen("verify", "--strict", *names, folder="rowlib")
     workshop.python(ON_DASK)

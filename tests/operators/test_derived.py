@@ -15,8 +15,7 @@ from tengen.codegen.derive.graph import Underivable
 from tengen.codegen.derive.plan import Language
 from tengen.codegen.model.operators import Derivative, Formula
 from tengen.codegen.parse.formula import result_names
-from tengen.formulas import pointwise
-from tengen.formulas.reduction import count_of
+from tengen.formulas import pointwise, reduction
 from tengen.testing import declared
 from tengen.testing.declared import calls, operators
 from tengen.testing.differentiable import as_function, inputs_of, kinds, seed
@@ -54,9 +53,7 @@ class Names(dict[str, Any]):
             return pointwise.conj_number
         if name == "abs":
             return abs  # of numbers
-        if name == "count_of":
-            return count_of
-        return getattr(tengen, name)
+        return getattr(reduction, name) if name in vars(reduction) else getattr(tengen, name)
 
 
 def value(formula: Formula, names: Names) -> Any:

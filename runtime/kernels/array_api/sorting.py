@@ -192,12 +192,16 @@ def cumprod(xp: Any, self: Array, dim: int, dtype: Any) -> Array:
     return _running(xp, xp.cumulative_prod, self, dim, dtype)
 
 
-def cumsum_backward(xp: Any, grad: Array, dim: int) -> Array:
-    """The cumulative sum along ``dim`` from the end."""
-    if not grad.ndim:
-        return grad
-    d = wrap_dim(dim, grad.ndim)
-    return xp.flip(xp.cumulative_sum(xp.flip(grad, axis=d), axis=d), axis=d)
+def scanned(xp: Any, name: str, row: Array, axis: int, reverse: bool) -> Array:
+    """What ``kernels.scans.scanned`` gives."""
+    if reverse:
+        return xp.flip(scanned(xp, name, xp.flip(row, axis=axis), axis, False), axis=axis)
+    function = {"cumsum": xp.cumulative_sum, "cumprod": xp.cumulative_prod}.get(name)
+    if function is not None:
+        return function(row, axis=axis)
+    if name == "logcumsumexp":
+        return logcumsumexp(xp, row, axis)
+    return (cummax if name == "cummax" else cummin)(xp, row, axis)[0]
 
 
 def _kept(function: Callable[..., Any], results: int = 1) -> Callable[..., Any]:
