@@ -20,6 +20,7 @@ from in_threads import set_thread_counts, thread_counts
 from narrowed import pytest_generate_tests as pytest_generate_tests, unasked
 from scratch import Scratch, copy_project
 from short_reports import (
+    pytest_configure_node as pytest_configure_node,
     pytest_report_from_serializable as pytest_report_from_serializable,
     pytest_report_to_serializable as pytest_report_to_serializable,
     send_less,
