@@ -83,6 +83,7 @@ def pytest_configure_node(node: Any) -> None:
         for event in _read(file):
             process(event)
         if type(message) is not tuple:  # the end
+            file.close()
             Path(path).unlink(missing_ok=True)
         if type(message) is not tuple or message[0] != Together.NAME:
             process(message)
