@@ -126,12 +126,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
     """A test leaves the numbers of threads as they were, and the environment of what others start.
 
-    The bits of large products depend on both. What it thawed is frozen again.
+    The bits of large products depend on both. What it thawed is frozen again, but for the garbage that it made:
+    to look for that among the tests that were collected, too, takes two seconds.
     """
     yield
     if _thawed:
         _thawed.clear()
-        gc.collect()
+        gc.collect(1)
         gc.freeze()
     (before, kept), after = item.stash[BEFORE], thread_counts()
     if not before.items() <= after.items():  # a library may have been loaded
