@@ -20,6 +20,7 @@ from in_threads import set_thread_counts, thread_counts
 from narrowed import pytest_generate_tests as pytest_generate_tests, unasked
 from scratch import Scratch, copy_project
 from short_reports import (
+    pytest_configure_node as pytest_configure_node,
     pytest_report_from_serializable as pytest_report_from_serializable,
     pytest_report_to_serializable as pytest_report_to_serializable,
     send_less,
@@ -125,12 +126,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
     """A test leaves the numbers of threads as they were, and the environment of what others start.
 
-    The bits of large products depend on both. What it thawed is frozen again.
+    The bits of large products depend on both. What it thawed is frozen again, but for the garbage that it made:
+    to look for that among the tests that were collected, too, takes two seconds.
     """
     yield
     if _thawed:
         _thawed.clear()
-        gc.collect()
+        gc.collect(1)
         gc.freeze()
     (before, kept), after = item.stash[BEFORE], thread_counts()
     if not before.items() <= after.items():  # a library may have been loaded
