@@ -126,8 +126,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
     """A test leaves the numbers of threads as they were, and the environment of what others start.
 
-    The bits of large products depend on both. What it thawed is frozen again, but for the garbage that it made:
-    to look for that among the tests that were collected, too, takes two seconds.
+    The bits of large products depend on both. What it thawed is frozen again, but for the garbage that it
+    made; to look for that among the tests that were collected, too, takes two seconds.
     """
     yield
     if _thawed:
