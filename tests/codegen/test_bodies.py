@@ -204,7 +204,10 @@ def test_a_row_that_may_be_none() -> None:
     """There is a kernel for each case; formulas ask where the cases differ, and nowhere else."""
     made = body("out = self * weight if weight else self", MAYBE)
     assert made.optional == ("weight",) and made.kept == (True,)
-    assert write(made.form()) == "lambda scan, axis, n, self, weight: self * weight if weight is not None else self"
+    assert (
+        write(made.form())
+        == "lambda scan, axis, n, self, weight: self * weight if weight is not None else self"
+    )
     kernels = [row_of(kernel) for kernel in made.kernels("scaled")]
     assert [k.name for k in made.kernels("scaled")] == ["scaled", "scaled_without_weight"]
     assert [k[3] for k in kernels] == ["out = self * weight", "out = self"]
