@@ -136,13 +136,6 @@ def test_operands_that_are_none(text: str) -> None:
         ("x[n] y", "z[n]", "z = x * sum(y)", "a reduction takes one row"),
         ("x[n]", "z[n]", "z = [x]", "elements has no native form over rows"),
         ("x[n]", "z", "z = any(x)", "any takes a condition"),
-        ("x[n] k", "z[n]", "z = scan(before + after, x, 0)", "a kernel with scans has rows only"),
-        (
-            "x[n] i[n]:int64",
-            "z[n]",
-            "z = scan(before + after, x, 0)",
-            "a scan is of numbers of the kernel's own dtype",
-        ),
         ("x[n]", "z[n]", "z = scan(before + after, x > 0, 0)", "a scan is of numbers, or of places"),
         ("x[m, n]", "z[n] s", "z = sum(x); s = sum(x)", "the results of a kernel over columns are rows"),
         ("x[n] i[n]:int64", "t[m] s", "t[i] = x; s = 1", "the results of a kernel with updates are tables"),

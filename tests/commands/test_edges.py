@@ -240,8 +240,10 @@ def test_a_module_that_is_not_installed(module: str, commands: list[str], reposi
 
 
 @pytest.mark.parametrize("command", [["diff"], ["verify", "--all", "-j", "2"], ["gen"]])
-def test_ctrl_c(command: list[str], repository: Scratch) -> None:
+def test_ctrl_c(command: list[str], repository: Scratch, tmp_path: Path) -> None:
     """Whenever it comes: the processes that a command has started end with it."""
+    if command[0] == "verify":  # with few operators none can be run, and it has ended before
+        repository = copy_project(tmp_path / "whole")
     unary = repository.root / "declarations" / "native_functions.unary.yaml"
     unary.write_text(f"{unary.read_text()}# so that there is something to do\n")
     take = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"

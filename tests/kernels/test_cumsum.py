@@ -59,6 +59,7 @@ def from_the_end(array: Any, dim: int) -> Any:
         (True,),
         False,
         dim,
+        "",
         False,
         (array,),
         (),
