@@ -6,7 +6,7 @@ from typing import Any
 
 import tengen
 from tengen.codegen.model.names import COMPOSITES
-from tengen.codegen.model.operators import Operator
+from tengen.codegen.model.operators import EXPRESSIONS, Operator
 from tengen.generated.backends import BACKENDS
 
 from . import declared
@@ -48,7 +48,7 @@ def needs_data(operator: Operator) -> str:
     """Why an operator cannot run without data."""
     if not declared.runs_on_meta(operator):
         return "its result's shape depends on data"
-    there = operator.kernels.keys() & {BACKEND, *COMPOSITES} or "pointwise" in operator.tags
+    there = operator.kernels.keys() & {BACKEND, *COMPOSITES} or not EXPRESSIONS.isdisjoint(operator.tags)
     return "" if there else f"{BACKEND} has no kernel of it"
 
 
