@@ -47,9 +47,9 @@ def meta_glu(self: MetaArray, dim: int) -> MetaArray:
 
 
 def reduce_loss(loss: MetaArray, reduction: int) -> MetaArray:
-    """0-d, or the shape of the elements where nothing is reduced. ValueError for other numbers."""
+    """0-d, or the elements themselves where nothing is reduced. ValueError for other numbers."""
     check_reduction(reduction)
-    return MetaArray(() if reduction else loss.shape, loss.dtype)
+    return MetaArray((), loss.dtype) if reduction else loss
 
 
 def meta_loss(reduction: int, self: MetaArray, *others: MetaArray | None) -> MetaArray:
