@@ -14,7 +14,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -92,10 +91,18 @@ def pytest_configure_node(node: Any) -> None:
 
 
 def _read(file: IO[bytes]) -> Iterator[Any]:
-    """The events that stand in a file behind those that were read."""
-    with suppress(EOFError, pickle.UnpicklingError):  # the last may be half of one where a worker was killed
-        while True:
-            yield pickle.load(file)
+    """The events that stand in a file behind those that were read, as far as they are whole.
+
+    The last may be half of one, which is being written, or was when a worker was killed.
+    """
+    while True:
+        place = file.tell()
+        try:
+            event = pickle.load(file)
+        except (EOFError, pickle.UnpicklingError):
+            file.seek(place)
+            return
+        yield event
 
 
 def says_nothing(name: str, what: dict[str, Any]) -> bool:

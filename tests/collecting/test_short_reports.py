@@ -99,6 +99,19 @@ def test_what_somebody_waits_for_is_told_at_once(monkeypatch: pytest.MonkeyPatch
     assert [name for name, _ in worker.heard] == ["testreport", *["runtest_protocol_complete"] * 2]
 
 
+def test_an_event_that_is_being_written_is_heard_when_it_is_whole() -> None:
+    worker = Worker(tests=100)
+    together = Together(worker)
+    told = pickle.dumps(("runtest_protocol_complete", {"item_index": 1, "duration": [0.5] * 3000}))
+    for half in (told[:7], told[7:5000], told[5000:-1]):
+        together.file.write(half)
+        together.worker.send((Together.NAME, {}))
+        assert worker.heard == []
+    together.file.write(told[-1:])
+    together.sendevent("unscheduled", indices=[])
+    assert worker.heard == [pickle.loads(told), ("unscheduled", {"indices": []})]
+
+
 def test_what_a_worker_told_before_it_crashed_is_heard() -> None:
     worker = Worker(tests=100)
     together = Together(worker)
