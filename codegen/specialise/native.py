@@ -23,6 +23,7 @@ from ...ir.expressions import (
     Operation,
     mapped,
     replaced,
+    rewritten,
     walk,
 )
 from ...ir.kernels import REDUCED, SCALARS, NativeKernel, Operand
@@ -165,7 +166,7 @@ def _is_constant(expr: Expr) -> bool:
 
 def _with(expr: Expr, part: Expr, other: Expr) -> Expr:
     """The expression with another part in the place of one, wherever that is."""
-    return other if expr == part else mapped(expr, lambda inner: _with(inner, part, other))
+    return rewritten(expr, lambda inner: other if inner == part else inner)
 
 
 class _Reader:

@@ -26,11 +26,11 @@ from .headers import plain_arguments
 def forbiddance(forbidden: Forbidden, operator: Operator) -> tuple[Expr, Expr]:
     """What the parameters of a method may not be, and the text of the error."""
     parameters = {a.name: Name(parameter_name(a.name)) for a in plain_arguments(operator)}
-    text: Expr = Constant(forbidden.text)
-    shown = fields_of(forbidden.text)
-    if shown:
-        keywords = tuple([Keyword(name, parameters[name]) for name in shown])
-        text = Call(Attribute(text, "format"), (), keywords)
+    keywords = tuple([Keyword(name, parameters[name]) for name in fields_of(forbidden.text)])
+    if keywords:
+        text: Expr = Call(Attribute(Constant(forbidden.text), "format"), (), keywords)
+    else:
+        text = Constant(forbidden.text.format())  # doubled braces are single ones
     return replaced(forbidden.condition, parameters), text
 
 

@@ -62,11 +62,6 @@ def glu_double_backward(grad: Tensor, grad_output: Tensor, self: Tensor, dim: in
 # ------------------------------------------------------------- losses of the difference
 
 
-def binary_cross_entropy_with_logits_reduced(loss: Tensor, reduction: int) -> Tensor:
-    """``loss`` elementwise (0), its mean (1) or its sum (2)."""
-    return apply_reduction(loss, reduction)
-
-
 def _scaled(value: Tensor, reduction: int) -> Tensor:
     """What the mean of a loss makes of its elements' derivatives."""
     return value / max(value.numel(), 1) if reduction == MEAN else value
