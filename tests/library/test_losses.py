@@ -24,6 +24,7 @@ OPERATORS = """\
     CPU: >
       weight * (xp.abs(target - self) * 0.5 if q == 0.5 else
       xp.maximum((target - self) * q, (target - self) * (q - 1)))
+  refuse: {q <= 0: "pinball_loss: the {{quantile}} is above 0"}
   dtypes: floating, reduced
   samples: ["[3, 4], [3, 4], [4]", "[3, 4], [4], [3, 1], 0.2, reduction=0", "[3], [3], [], 0.9, reduction=2"]
   reference: >
@@ -49,6 +50,10 @@ try:
     ops.cosh_loss(x, y, scale=-2.0)
 except RuntimeError as error:
     assert "cosh_loss: scale must be positive, but it is -2.0" in str(error), error
+try:
+    ops.pinball_loss(x, y, y, 0.0)
+except RuntimeError as error:
+    assert "pinball_loss: the {quantile} is above 0" in str(error), error
 """
 
 
