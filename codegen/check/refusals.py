@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ...ir.expressions import Constant, Expr, Logical, Name, Operation
+from collections.abc import Iterator
+
+from ...ir.expressions import Attribute, Constant, Expr, Logical, Name, Operation
+from ...ir.writer import write
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.names import CATEGORIES
 from ..model.operators import Forbidden, fields_of
@@ -14,14 +17,14 @@ from .expand import Declared
 
 #: The types of arguments that may take part in promotion.
 OPERANDS = ("Tensor", "Tensor?", "Scalar", "Scalar?")
-_EXPECTED = "a category, args, or a condition over arguments that are no Tensors"
+_EXPECTED = "a category, args, or a condition over arguments, of a Tensor its ndim"
 
 
 def refusals(
     declared: Declared, report: Report
 ) -> tuple[dict[str, str], tuple[str, ...], tuple[Forbidden, ...]]:
     """By category, why operands are an error even where they would be promoted, the operands all of which
-    must be so, none where any one may be, and what arguments that are no Tensors may not be."""
+    must be so, none where any one may be, and what arguments may not be, of Tensors how many dimensions."""
     located = declared.fields.get("refuse")
     categories: dict[str, str] = {}
     operands: tuple[str, ...] = ()
@@ -44,11 +47,12 @@ def _forbidden(schema: Schema, condition: str, value: Located, text: str, report
     formula = parse_formula(Located(condition, value.key or value.place), report, "condition")
     if formula is None:
         return None
-    known = [a.name for a in schema.arguments if not a.is_tensor_like]
+    known = [write(v) for v in _values(schema)]
     wrong = _unknown(formula.tree, known)
     if wrong is not None:
         close = suggestion(wrong.id, [*known, *CATEGORIES]) if isinstance(wrong, Name) else ""
-        what = f'"{wrong.id}" is no such argument' if isinstance(wrong, Name) else "it is no comparison"
+        named = isinstance(wrong, Name | Attribute)
+        what = f'"{write(wrong)}" is no such argument' if named else "it is no comparison"
         place, length = place_of(formula, wrong), length_of(formula, wrong)
         report.error(place, what, length=length, expected=_EXPECTED, help=close)
         return None
@@ -65,11 +69,21 @@ def _forbidden(schema: Schema, condition: str, value: Located, text: str, report
     return Forbidden(formula.tree, text)
 
 
+def _values(schema: Schema) -> Iterator[Expr]:
+    """What a condition may ask: arguments, and how many dimensions Tensors have."""
+    for argument in schema.arguments:
+        name = Name(argument.name)
+        if str(argument.type) == "Tensor":
+            yield Attribute(name, "ndim")
+        elif not argument.is_tensor_like:
+            yield name
+
+
 def _unknown(expr: Expr, known: list[str]) -> Expr | None:
-    """The first part that is neither one of these names nor made of such by operators."""
+    """The first part that is neither one of these values nor made of such by operators."""
     match expr:
-        case Name(name):
-            return None if name in known else expr
+        case Name() | Attribute(Name()):
+            return None if write(expr) in known else expr
         case Constant() | Operation() | Logical():
             return next((w for part in expr.parts if (w := _unknown(part, known)) is not None), None)
     return expr

@@ -139,9 +139,9 @@ class ResultLayout:
 
 @dataclass(frozen=True, slots=True)
 class Forbidden:
-    """What arguments may not be, a condition over those that are no Tensors, and the text of the error.
+    """What arguments may not be, a condition over them and the ndim of Tensors, and the text of the error.
 
-    The text may have their names in braces, for their values.
+    The text may have such values in braces.
     """
 
     condition: Expr
@@ -149,7 +149,7 @@ class Forbidden:
 
 
 def fields_of(text: str) -> tuple[str, ...]:
-    """The names in braces in a text. Raises ValueError where braces do not fit."""
+    """What stands in braces in a text. Raises ValueError where braces do not fit."""
     return tuple([name for _, name, _, _ in string.Formatter().parse(text) if name is not None])
 
 

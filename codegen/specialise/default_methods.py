@@ -41,6 +41,7 @@ from ..model.records import Input, kept_metadata, next_edges
 from ..model.schema import Argument
 from ..read.functions import ABSOLUTE, module_path
 from .headers import Parameters, parameters, plain_arguments
+from .operands import forbiddance
 from .recording import refused
 from .type_methods import alias
 
@@ -76,6 +77,11 @@ class VariantWriter:
             returns=return_annotation(operator.schema.returns, self.structures.get(str(variant.name))),
             call=call,
         )
+
+    def _of_composite(self, operator: Operator, key: str, method: CallMethod) -> CallMethod:
+        """With what a composite does before it: it refuses arguments and widens reduced ones."""
+        forbidden = tuple([forbiddance(f, operator) for f in operator.forbidden])
+        return replace(method, forbidden=forbidden, widened=self._widened(operator, operator.kernels[key]))
 
     def _inplace(self, variant: Variant) -> CallMethod:
         base = self.by_name[str(variant.base)]
@@ -152,14 +158,13 @@ class VariantWriter:
         call = self._call(operator, operator.kernels[IMPLICIT])
         structure = self.structures.get(str(operator.name))
         method = self._method(variant, call if structure is None else Call(dotted(structure), (call,)))
-        return replace(method, widened=self._widened(operator, operator.kernels[IMPLICIT]))
+        return self._of_composite(operator, IMPLICIT, method)
 
     def _explicit(self, variant: Variant) -> CallMethod:
         """A composite that has a derivative of its own, and is recorded as one Node."""
         operator = variant.operator
         call = self._call(operator, operator.kernels[EXPLICIT])
-        widened = self._widened(operator, operator.kernels[EXPLICIT])
-        method = replace(self._method(variant, call), widened=widened)
+        method = self._of_composite(operator, EXPLICIT, self._method(variant, call))
         if str(operator.name) in self.derived.missing:
             inputs = next_edges([Input.of(a) for a in operator.schema.arguments if a.is_tensor_like])
             given = (Constant(str(operator.name)), Lambda((), call), Lambda((), inputs))

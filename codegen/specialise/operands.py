@@ -26,7 +26,8 @@ from .headers import plain_arguments
 def forbiddance(forbidden: Forbidden, operator: Operator) -> tuple[Expr, Expr]:
     """What the parameters of a method may not be, and the text of the error."""
     parameters = {a.name: Name(parameter_name(a.name)) for a in plain_arguments(operator)}
-    keywords = tuple([Keyword(name, parameters[name]) for name in fields_of(forbidden.text)])
+    given = dict.fromkeys(field.partition(".")[0] for field in fields_of(forbidden.text))
+    keywords = tuple([Keyword(name, parameters[name]) for name in given])
     if keywords:
         text: Expr = Call(Attribute(Constant(forbidden.text), "format"), (), keywords)
     else:

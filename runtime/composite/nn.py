@@ -209,30 +209,6 @@ def rrelu_with_noise(
 # ------------------------------------------------------------------------ convolutions
 
 
-def convolution(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    transposed: bool,
-    output_padding: Sequence[int],
-    groups: int,
-) -> Tensor:
-    """The convolution of as many dims as the weight has; RuntimeError for none or more than three."""
-    dims = weight.ndim - 2
-    if not 1 <= dims <= 3:
-        raise RuntimeError(f"Expected 3D, 4D or 5D weight, but got weight of size {list(weight.shape)}")
-    name = f"conv_transpose{dims}d" if transposed else f"conv{dims}d"
-    function = getattr(F, name)
-    if transposed:
-        out: Tensor = function(input, weight, bias, stride, padding, output_padding, groups, dilation)
-    else:
-        out = function(input, weight, bias, stride, padding, dilation, groups)
-    return out
-
-
 def conv_padding(
     convolve: Callable[..., Tensor],
     input: Tensor,

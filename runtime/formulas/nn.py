@@ -190,8 +190,7 @@ def _mean_gradient(slope: Tensor, grad: Tensor, *inputs: Any) -> Tensor:
 Geometry = tuple[Any, ...]
 
 
-def conv_jvp(
-    name: str,
+def convolution_jvp(
     input: Tensor,
     input_t: Tensor,
     weight: Tensor,
@@ -199,27 +198,26 @@ def conv_jvp(
     bias_t: Tensor | None,
     geometry: Geometry,
 ) -> Tensor:
-    """The tangent of a convolution, by its operator's name."""
-    convolve = getattr(F, name)
+    """The tangent of a convolution."""
+    convolve = F.convolution
     out: Tensor = convolve(input_t, weight, bias_t, *geometry) + convolve(input, weight_t, None, *geometry)
     return out
 
 
-def conv_double_backward(
-    name: str,
+def convolution_double_backward(
     grads: Sequence[Tensor | None],
     grad_output: Tensor,
     input: Tensor,
     weight: Tensor,
     geometry: Geometry,
 ) -> tuple[Tensor | None, ...]:
-    """The gradients of a convolution's backward for grad_output, input and weight.
+    """The gradients of convolution_backward for grad_output, input and weight.
 
-    The backward's results are linear in grad_output, and each in one of weight and input; so its
-    gradients are convolutions and their gradients again.
+    Its results are linear in grad_output, and each in one of weight and input; so its gradients are
+    convolutions and their gradients again.
     """
     for_input, for_weight, for_bias = grads
-    convolve, backward = getattr(F, name), getattr(F, f"{name}_backward")
+    convolve, backward = F.convolution, F.convolution_backward
     grad_grad = grad_of_input = grad_of_weight = None
     if for_input is not None:
         grad_grad = convolve(for_input, weight, for_bias, *geometry)

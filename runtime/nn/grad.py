@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from tengen.generated import internal_functions
+import tengen.generated.functions as F
 
-from ..tensors.tensor import Tensor
+from ..kernels.nn.common import expand
+
+if TYPE_CHECKING:
+    from ..tensors.tensor import Tensor
 
 __all__ = ["conv1d_input", "conv1d_weight", "conv2d_input", "conv2d_weight", "conv3d_input", "conv3d_weight"]
 Sizes = int | Sequence[int]
 Geometry = tuple[Sizes, Sizes, Sizes, int]
-_BACKWARD: dict[int, Callable[..., tuple[Any, Any, Any]]] = {
-    1: internal_functions.conv1d_backward,
-    2: internal_functions.conv2d_backward,
-    3: internal_functions.conv3d_backward,
-}
 
 
 def __dir__() -> list[str]:
@@ -27,15 +25,30 @@ def _for_input(
     dims: int, size: Sequence[int], weight: Tensor, grad_output: Tensor, geometry: Geometry
 ) -> Tensor:
     input = grad_output.new_empty(1).expand(size)
-    found: Tensor = _BACKWARD[dims](grad_output, input, weight, None, *geometry, (True, False, False))[0]
-    return found
+    return _gradients(dims, grad_output, input, weight, geometry, (True, False, False))[0]
 
 
 def _for_weight(
     dims: int, input: Tensor, size: Sequence[int], grad_output: Tensor, geometry: Geometry
 ) -> Tensor:
     weight = grad_output.new_empty(1).expand(size)
-    found: Tensor = _BACKWARD[dims](grad_output, input, weight, None, *geometry, (False, True, False))[1]
+    return _gradients(dims, grad_output, input, weight, geometry, (False, True, False))[1]
+
+
+def _gradients(
+    dims: int,
+    grad_output: Tensor,
+    input: Tensor,
+    weight: Tensor,
+    geometry: Geometry,
+    output_mask: tuple[bool, ...],
+) -> tuple[Tensor, ...]:
+    stride, padding, dilation = [
+        expand(given, dims, name)
+        for given, name in zip(geometry[:3], ("stride", "padding", "dilation"), strict=True)
+    ]
+    given = (stride, padding, dilation, False, (0,) * dims, geometry[3])
+    found: tuple[Tensor, ...] = F.convolution_backward(grad_output, input, weight, None, *given, output_mask)
     return found
 
 

@@ -68,16 +68,31 @@ def _single(made: Ref, alone: bool) -> Ref:
     return onnx.Squeeze(made, [0]) if alone else made
 
 
-def convolved(
-    input: Ref, weight: Ref, bias: Ref | None, stride: Any, padding: Any, dilation: Any, groups: int
+def convolution(
+    input: Ref,
+    weight: Ref,
+    bias: Ref | None,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    output_padding: Any,
+    groups: int,
 ) -> Ref:
-    """The convolution over as many dimensions as ``stride`` has numbers."""
+    """The convolution, or transposed convolution, over as many dims as the weight has."""
     dims = weight.ndim - 2
     x, alone = _batched(input, dims)
-    made = onnx.Conv(
-        x, weight, bias, strides=_each(stride, dims), pads=[*_each(padding, dims), *_each(padding, dims)],
-        dilations=_each(dilation, dims), group=groups, kernel_shape=weight.shape[2:],
-    )  # fmt: skip
+    shared = {
+        "strides": _each(stride, dims),
+        "pads": [*_each(padding, dims), *_each(padding, dims)],
+        "dilations": _each(dilation, dims),
+        "group": groups,
+        "kernel_shape": weight.shape[2:],
+    }
+    if transposed:
+        made = onnx.ConvTranspose(x, weight, bias, output_padding=_each(output_padding, dims), **shared)
+    else:
+        made = onnx.Conv(x, weight, bias, **shared)
     return _single(made, alone)
 
 
@@ -100,27 +115,6 @@ def convolved_same(
 def _each(value: Any, dims: int) -> list[int]:
     values = list(value) if isinstance(value, (list, tuple)) else [value]
     return values * dims if len(values) == 1 else values
-
-
-def convolved_back(
-    input: Ref,
-    weight: Ref,
-    bias: Ref | None,
-    stride: Any,
-    padding: Any,
-    output_padding: Any,
-    groups: int,
-    dilation: Any,
-) -> Ref:
-    """The transposed convolution."""
-    dims = weight.ndim - 2
-    x, alone = _batched(input, dims)
-    made = onnx.ConvTranspose(
-        x, weight, bias, strides=_each(stride, dims), pads=[*_each(padding, dims), *_each(padding, dims)],
-        output_padding=_each(output_padding, dims), dilations=_each(dilation, dims), group=groups,
-        kernel_shape=weight.shape[2:],
-    )  # fmt: skip
-    return _single(made, alone)
 
 
 def _ceiling(input: Ref, kernel: list[int], stride: list[int], padding: list[int], dilation: list[int],

@@ -303,6 +303,22 @@ def conv_transpose(
     return out if bias is None else out + _along_channels(bias, out.ndim)
 
 
+def convolution(
+    x: Array,
+    weight: Array,
+    bias: Array | None,
+    stride: Shape,
+    padding: Shape,
+    dilation: Shape,
+    transposed: bool,
+    output_padding: Shape,
+    groups: int,
+) -> Array:
+    if transposed:
+        return conv_transpose(x, weight, bias, stride, padding, output_padding, groups, dilation)
+    return conv(x, weight, bias, stride, padding, dilation, groups)
+
+
 def _windows(n: int, k: int, s: int, p: int, d: int, ceil_mode: bool) -> Iterator[tuple[list[int], int]]:
     """For each window along one dim the places it sees, and its size with the padding counted."""
     span = n + 2 * p - d * (k - 1) - 1

@@ -110,7 +110,7 @@ def _bias_gradient(xp: Any, grad: Array) -> Array:
     return xp.sum(grad, axis=(0, *range(2, grad.ndim)), dtype=grad.dtype)
 
 
-def conv_forward(
+def convolution(
     xp: Any,
     input: Array,
     weight: Array,
@@ -118,97 +118,53 @@ def conv_forward(
     stride: Any,
     padding: Any,
     dilation: Any,
-    groups: int,
-) -> Array:
-    """The cross-correlation of ``input`` with ``weight``, plus ``bias`` for each output channel."""
-    geometry = host_conv.conv_geometry(input, weight, bias, stride, padding, dilation, groups)
-    out = _with_bias(xp, _correlate(xp, _batched(xp, input, weight), weight, geometry), bias)
-    return out if input.ndim == weight.ndim else out[0, ...]
-
-
-def conv_backward(
-    xp: Any,
-    grad_output: Array,
-    input: Array,
-    weight: Array,
-    bias: Array | None,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
-    groups: int,
-    output_mask: Sequence[bool],
-) -> Gradients:
-    """Gradients of input, weight and bias; None for those that the mask does not ask for."""
-    geometry = host_conv.conv_geometry(input, weight, bias, stride, padding, dilation, groups)
-    grad, x = _batched(xp, grad_output, weight), _batched(xp, input, weight)
-    for_input = for_weight = None
-    if output_mask[0]:
-        found = _correlate_input(xp, grad, _conj(xp, weight), tuple(x.shape[2:]), geometry)
-        for_input = xp.reshape(found, input.shape)
-    if output_mask[1]:
-        for_weight = _correlate_weight(xp, grad, _conj(xp, x), tuple(weight.shape[2:]), geometry)
-    return for_input, for_weight, _bias_gradient(xp, grad) if output_mask[2] else None
-
-
-def conv_transpose_forward(
-    xp: Any,
-    input: Array,
-    weight: Array,
-    bias: Array | None,
-    stride: Any,
-    padding: Any,
+    transposed: bool,
     output_padding: Any,
     groups: int,
-    dilation: Any,
 ) -> Array:
-    """The transpose of the convolution with ``weight`` (in, out / groups, *kernel), plus ``bias``."""
-    given = (input, weight, bias, stride, padding, dilation, groups)
-    geometry = host_conv.conv_geometry(*given, transposed=True)
-    size = host_conv.transposed_size(input, weight, geometry, output_padding)
-    found = _correlate_input(xp, _batched(xp, input, weight), weight, size, geometry)
+    """The cross-correlation with ``weight``, or its transpose, plus ``bias`` for each channel."""
+    given = (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+    geometry, size = host_conv.conv_geometry(*given)
+    x = _batched(xp, input, weight)
+    if transposed:
+        found = _correlate_input(xp, x, weight, size, geometry)
+    else:
+        found = _correlate(xp, x, weight, geometry)
     out = _with_bias(xp, found, bias)
     return out if input.ndim == weight.ndim else out[0, ...]
 
 
-def conv_transpose_backward(
+def convolution_backward(
     xp: Any,
     grad_output: Array,
     input: Array,
     weight: Array,
-    bias: Array | None,
+    bias_sizes: Any,
     stride: Any,
     padding: Any,
+    dilation: Any,
+    transposed: bool,
     output_padding: Any,
     groups: int,
-    dilation: Any,
     output_mask: Sequence[bool],
 ) -> Gradients:
     """Gradients of input, weight and bias; None for those that the mask does not ask for."""
-    given = (input, weight, bias, stride, padding, dilation, groups)
-    geometry = host_conv.conv_geometry(*given, transposed=True)
+    given = (input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups)
+    geometry, _ = host_conv.conv_geometry(*given)
     grad, x = _batched(xp, grad_output, weight), _batched(xp, input, weight)
     for_input = for_weight = None
     if output_mask[0]:
-        found = _correlate(xp, grad, _conj(xp, weight), geometry)
-        cut = (slice(None), slice(None), *[slice(n) for n in x.shape[2:]])
-        for_input = xp.reshape(found[cut], input.shape)
+        conjugate = _conj(xp, weight)
+        if transposed:
+            cut = (slice(None), slice(None), *[slice(n) for n in x.shape[2:]])
+            found = _correlate(xp, grad, conjugate, geometry)[cut]
+        else:
+            found = _correlate_input(xp, grad, conjugate, tuple(x.shape[2:]), geometry)
+        for_input = xp.reshape(found, input.shape)
     if output_mask[1]:
-        for_weight = _correlate_weight(xp, _conj(xp, x), grad, tuple(weight.shape[2:]), geometry)
+        seen = (_conj(xp, x), grad) if transposed else (grad, _conj(xp, x))
+        for_weight = _correlate_weight(xp, *seen, tuple(weight.shape[2:]), geometry)
     return for_input, for_weight, _bias_gradient(xp, grad) if output_mask[2] else None
-
-
-conv1d_forward = host_conv.of_dims(1, conv_forward, 2)
-conv1d_backward = conv_backward
-conv2d_forward = host_conv.of_dims(2, conv_forward, 2)
-conv2d_backward = conv_backward
-conv3d_forward = host_conv.of_dims(3, conv_forward, 2)
-conv3d_backward = conv_backward
-conv_transpose1d_forward = host_conv.of_dims(1, conv_transpose_forward, 2)
-conv_transpose1d_backward = conv_transpose_backward
-conv_transpose2d_forward = host_conv.of_dims(2, conv_transpose_forward, 2)
-conv_transpose2d_backward = conv_transpose_backward
-conv_transpose3d_forward = host_conv.of_dims(3, conv_transpose_forward, 2)
-conv_transpose3d_backward = conv_transpose_backward
 
 
 # -- pooling --------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from ..nn.activation import glu_halves
 from ..nn.batch_norm import batch_shapes
 from ..nn.columns import col2im_shape, im2col_shape
 from ..nn.common import check_reduction
-from ..nn.conv import check_conv_dims, conv_geometry, transposed_size
+from ..nn.conv import conv_geometry
 from ..nn.ctc import ctc_shape
 from ..nn.embedding_bag import GREATEST, bag_count
 from ..nn.loss import check_nll, check_nll2d
@@ -105,47 +105,33 @@ def meta_ctc_loss(
 # ------------------------------------------------------------------- spatial operators
 
 
-def meta_conv(
-    dims: int,
+def meta_convolution(
     input: MetaArray,
     weight: MetaArray,
     bias: MetaArray | None,
     stride: Shape,
     padding: Shape,
     dilation: Shape,
-    groups: int,
-) -> MetaArray:
-    """The shape of a convolution over so many dimensions."""
-    check_conv_dims(dims, weight)
-    geometry = conv_geometry(input, weight, bias, stride, padding, dilation, groups)
-    out = geometry.out(input.shape[-dims:], weight.shape[2:])
-    return MetaArray((*input.shape[: -dims - 1], weight.shape[0], *out), input.dtype)
-
-
-def meta_conv_transpose(
-    dims: int,
-    input: MetaArray,
-    weight: MetaArray,
-    bias: MetaArray | None,
-    stride: Shape,
-    padding: Shape,
+    transposed: bool,
     output_padding: Shape,
     groups: int,
-    dilation: Shape,
 ) -> MetaArray:
-    """The shape of a transposed convolution over so many dimensions."""
-    check_conv_dims(dims, weight)
-    geometry = conv_geometry(input, weight, bias, stride, padding, dilation, groups, transposed=True)
-    out = transposed_size(input, weight, geometry, output_padding)
-    return MetaArray((*input.shape[: -dims - 1], weight.shape[1] * groups, *out), input.dtype)
+    """The shape of a convolution, or transposed convolution."""
+    given = (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+    _, out = conv_geometry(*given)
+    return MetaArray((*input.shape[: -len(out) - 1], _filters(weight, transposed, groups), *out), input.dtype)
 
 
-def meta_conv_gradients(
-    output_mask: Sequence[bool], input: MetaArray, weight: MetaArray, channel_dim: int, groups: int
+def meta_convolution_backward(
+    input: MetaArray, weight: MetaArray, transposed: bool, groups: int, output_mask: Sequence[bool]
 ) -> Gradients:
-    """Shapes of the gradients of input, weight and bias; ``channel_dim`` of the weight counts the filters."""
-    filters = weight.shape[channel_dim] * (groups if channel_dim else 1)
-    return meta_gradients(output_mask, input, weight, MetaArray((filters,), weight.dtype))
+    """The shapes of the gradients of input, weight and bias."""
+    bias = MetaArray((_filters(weight, transposed, groups),), weight.dtype)
+    return meta_gradients(output_mask, input, weight, bias)
+
+
+def _filters(weight: MetaArray, transposed: bool, groups: int) -> int:
+    return weight.shape[1] * groups if transposed else weight.shape[0]
 
 
 def meta_max_pool(

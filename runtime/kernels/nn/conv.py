@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache, wraps
+from functools import lru_cache
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -41,20 +41,21 @@ Gradients = tuple[Array | None, Array | None, Array | None]
 def conv_geometry(
     input: Array,
     weight: Array,
-    bias: Array | None,
-    stride: int | Shape,
-    padding: int | Shape,
-    dilation: int | Shape,
+    bias: Array | Shape | None,
+    stride: Shape,
+    padding: Shape,
+    dilation: Shape,
+    transposed: bool,
+    output_padding: Shape,
     groups: int,
-    transposed: bool = False,
-) -> Geometry:
-    """The geometry, checked against the shapes (it reads no data: Meta shares it).
+) -> tuple[Geometry, Shape]:
+    """The geometry, checked against the shapes, and the spatial size of the result.
 
-    Raises RuntimeError for whatever does not fit.
+    It reads no data: Meta shares it. Of ``bias`` the sizes do. Raises RuntimeError for whatever does not fit.
     """
-    of_bias = None if bias is None else tuple(bias.shape)
+    of_bias = bias if bias is None or bias.__class__ is tuple else tuple(bias.shape)
     shapes = tuple(input.shape), tuple(weight.shape), of_bias
-    return _conv_geometry(*shapes, stride, padding, dilation, groups, transposed)
+    return _conv_geometry(*shapes, stride, padding, dilation, transposed, output_padding, groups)
 
 
 @lru_cache(256)
@@ -62,12 +63,13 @@ def _conv_geometry(
     input: Shape,
     weight: Shape,
     bias: Shape | None,
-    stride: int | Shape,
-    padding: int | Shape,
-    dilation: int | Shape,
-    groups: int,
+    stride: Shape,
+    padding: Shape,
+    dilation: Shape,
     transposed: bool,
-) -> Geometry:
+    output_padding: Shape,
+    groups: int,
+) -> tuple[Geometry, Shape]:
     """As ``conv_geometry``, of shapes."""
     dims = len(weight) - 2
     if dims < 1:
@@ -78,10 +80,13 @@ def _conv_geometry(
         expand(dilation, dims, "dilation"),
         groups,
     )
+    extra = expand(output_padding, dims, "output_padding")
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
     if min(geometry.padding) < 0:
         raise RuntimeError("negative padding is not supported")
+    if min(extra) < 0:
+        raise RuntimeError("negative output_padding is not supported")
     if min(geometry.stride) <= 0:
         raise RuntimeError("non-positive stride is not supported")
     if min(geometry.dilation) <= 0:
@@ -92,26 +97,10 @@ def _conv_geometry(
             f"but got input of size: {list(input)}"
         )
     _check_channels(input, weight, bias, groups, transposed)
-    if not transposed:
-        _check_kernel_fits(input[-dims:], weight[2:], geometry)
-    return geometry
-
-
-def check_conv_dims(dims: int, weight: Array) -> None:
-    """RuntimeError for a weight that is of a convolution over another number of dimensions than ``dims``."""
-    if weight.ndim != dims + 2:
-        raise RuntimeError(f"weight should have {dims + 2} dimensions, but got {list(weight.shape)}")
-
-
-def of_dims(dims: int, kernel: Callable[..., Array], weight_at: int = 1) -> Callable[..., Array]:
-    """The kernel of a convolution over so many dimensions; its weight is the argument ``weight_at``."""
-
-    @wraps(kernel)
-    def convolution(*args: Any) -> Array:
-        check_conv_dims(dims, args[weight_at])
-        return kernel(*args)
-
-    return convolution
+    if transposed:
+        return geometry, _transposed_size(input[-dims:], weight[2:], geometry, extra)
+    _check_kernel_fits(input[-dims:], weight[2:], geometry)
+    return geometry, geometry.out(input[-dims:], weight[2:])
 
 
 def _check_channels(input: Shape, weight: Shape, bias: Shape | None, groups: int, transposed: bool) -> None:
@@ -150,6 +139,24 @@ def _check_kernel_fits(spatial: Shape, kernel: Shape, geometry: Geometry) -> Non
         )
 
 
+def _transposed_size(spatial: Shape, kernel: Shape, geometry: Geometry, extra: Shape) -> Shape:
+    """The spatial size of a transposed convolution's result, ``extra`` being the output padding."""
+    for o, s, d in zip(extra, geometry.stride, geometry.dilation, strict=True):
+        if o >= s and o >= d:
+            raise RuntimeError(
+                "output padding must be smaller than either stride or dilation, but got "
+                f"output_padding: {list(extra)}, stride: {list(geometry.stride)}, "
+                f"dilation: {list(geometry.dilation)}"
+            )
+    out = geometry.transposed_out(spatial, kernel, extra)
+    if min(out) <= 0:
+        raise RuntimeError(
+            f"Given input size per channel: {list(spatial)}. "
+            f"Calculated output size per channel: {list(out)}. Output size is too small"
+        )
+    return out
+
+
 # ------------------------------------------------------------------------------ the blocks
 
 
@@ -173,20 +180,29 @@ class _Products(NamedTuple):
     """A convolution as products of matrices: their shapes, and the number of samples in a block."""
 
     out: Shape
-    matrix: Shape
-    columns: Shape  # of all samples
     result: Shape
+    empty: bool  # of no elements, or of no terms
+    plain: bool  # the input already is its own columns
+    matrix: Shape
+    columns: Shape  # of a block
+    windows: Shape  # of a block
+    products: Shape
     block: int
 
 
 @lru_cache(256)
 def _products(x: Shape, weight: Shape, geometry: Geometry) -> _Products:
     """The products for arrays of these shapes."""
-    out = geometry.out(x[2:], weight[2:])
-    batch, groups, places, rows = x[0], geometry.groups, math.prod(out), math.prod(weight[1:])
+    kernel, groups, batch = weight[2:], geometry.groups, x[0]
+    out = geometry.out(x[2:], kernel)
+    places, rows = math.prod(out), math.prod(weight[1:])
     matrix = groups, weight[0] // groups, rows
-    block = items_of_block(COLUMNS_CHUNK, groups * rows * places)
-    return _Products(out, matrix, (batch, groups, rows, places), (batch, *matrix[:2], places), block)
+    plain = _is_matrix(kernel, geometry)
+    block = batch if plain else min(batch, items_of_block(COLUMNS_CHUNK, groups * rows * places))
+    products = batch, *matrix[:2], places
+    empty = 0 in products or not rows
+    columns, windows = (block, groups, rows, places), (block, x[1], *kernel, *out)
+    return _Products(out, (batch, weight[0], *out), empty, plain, matrix, columns, windows, products, block)
 
 
 def _correlate(x: Array, weight: Array, geometry: Geometry, bias: Array | None = None) -> Array:
@@ -195,29 +211,26 @@ def _correlate(x: Array, weight: Array, geometry: Geometry, bias: Array | None =
     In one group the bias is one more column of the matrix, and 1 one more row of the columns.
     """
     plan = _products(x.shape, weight.shape, geometry)
-    batch, kernel = len(x), weight.shape[2:]
+    if plan.empty:
+        return _add_bias(np.zeros(plan.result, x.dtype), bias)
     matrix = weight.reshape(plan.matrix)
-    if 0 in plan.result or 0 in plan.columns:
-        result = np.zeros(plan.result, x.dtype)
-    elif _is_matrix(kernel, geometry):
-        result = np.matmul(matrix, x.reshape(plan.columns))
-    else:
-        fill = column_filler(x, kernel, plan.out, geometry)
-        _, groups, rows, places = plan.columns
-        of_bias = bias if groups == 1 else None
-        height = rows if of_bias is None else rows + 1
-        columns = np.empty((min(batch, plan.block), groups, height, places), x.dtype)
-        if of_bias is not None:
-            columns[:, :, rows] = 1
-            matrix, bias = np.concatenate((matrix, of_bias.reshape(1, -1, 1)), 2), None
-        windows = columns[:, :, :rows].reshape(len(columns), x.shape[1], *kernel, *plan.out)
-        result = np.empty(plan.result, x.dtype)
-        for start in range(0, batch, plan.block):
-            block = slice(start, min(start + plan.block, batch))
-            count = block.stop - start
-            fill(block, windows[:count])
-            np.matmul(matrix, columns[:count], out=result[block])
-    return _add_bias(result.reshape(batch, len(weight), *plan.out), bias)
+    if plan.plain:
+        return _add_bias(np.matmul(matrix, x.reshape(plan.columns)).reshape(plan.result), bias)
+    fill = column_filler(x, weight.shape[2:], plan.out, geometry)
+    _, groups, rows, places = plan.columns
+    with_ones = bias is not None and groups == 1
+    columns = np.empty((plan.block, groups, rows + with_ones, places), x.dtype)
+    if with_ones:
+        columns[:, :, rows] = 1
+        matrix, bias = np.concatenate((matrix, bias.reshape(1, -1, 1)), 2), None
+    windows = columns[:, :, :rows].reshape(plan.windows)
+    result = np.empty(plan.products, x.dtype)
+    for start in range(0, len(x), plan.block):
+        block = slice(start, start + plan.block)
+        count = min(plan.block, len(x) - start)
+        fill(block, windows[:count])
+        np.matmul(matrix, columns[:count], out=result[block])
+    return _add_bias(result.reshape(plan.result), bias)
 
 
 def _correlate_input(grad: Array, weight: Array, spatial: Shape, geometry: Geometry) -> Array:
@@ -387,38 +400,59 @@ def _add_bias(out: Array, bias: Array | None) -> Array:
     return out
 
 
-def conv_forward(
+def convolution(
     input: Array,
     weight: Array,
     bias: Array | None,
-    stride: int | Shape,
-    padding: int | Shape,
-    dilation: int | Shape,
+    stride: Shape,
+    padding: Shape,
+    dilation: Shape,
+    transposed: bool,
+    output_padding: Shape,
     groups: int,
 ) -> Array:
-    """The cross-correlation of ``input`` with ``weight``, plus ``bias`` for each output channel.
+    """The cross-correlation of ``input`` with ``weight``, or its transpose, plus ``bias`` for each channel.
 
     Raises RuntimeError for shapes that do not fit.
     """
-    geometry = conv_geometry(input, weight, bias, stride, padding, dilation, groups)
-    if input.ndim == weight.ndim:
-        return _correlate(input, weight, geometry, bias)
-    return _correlate(input[None], weight, geometry, bias)[0]
+    geometry, size = conv_geometry(
+        input, weight, bias, stride, padding, dilation, transposed, output_padding, groups
+    )
+    batched = input.ndim == weight.ndim
+    x = input if batched else input[None]
+    if transposed:
+        out = _add_bias(_correlate_input(x, weight, size, geometry), bias)
+    else:
+        out = _correlate(x, weight, geometry, bias)
+    return out if batched else out[0]
 
 
-def conv_backward(
+def convolution_backward(
     grad_output: Array,
     input: Array,
     weight: Array,
-    bias: Array | None,
-    stride: int | Shape,
-    padding: int | Shape,
-    dilation: int | Shape,
+    bias_sizes: Shape | None,
+    stride: Shape,
+    padding: Shape,
+    dilation: Shape,
+    transposed: bool,
+    output_padding: Shape,
     groups: int,
     output_mask: Sequence[bool],
 ) -> Gradients:
-    """Gradients of input, weight and bias; None for those that the mask does not ask for."""
-    geometry = conv_geometry(input, weight, bias, stride, padding, dilation, groups)
+    """Gradients of input, weight and bias; None for those that the mask does not ask for.
+
+    Raises RuntimeError for shapes that do not fit.
+    """
+    geometry, _ = conv_geometry(
+        input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups
+    )
+    if transposed:  # the taps see the places of the input only, not those that output_padding added
+        return _gradients(
+            *(grad_output, input, weight, output_mask),
+            lambda grad, x: _cropped(_correlate(grad, _conjugate(weight), geometry), x.shape[2:]),
+            lambda grad, x: _correlate_weight(_conjugate(x), grad, weight.shape[2:], geometry),
+        )
     return _gradients(
         *(grad_output, input, weight, output_mask),
         lambda grad, x: _correlate_input(grad, _conjugate(weight), x.shape[2:], geometry),
@@ -454,92 +488,8 @@ def _sum_of_channels(grad: Array) -> Array:
     return total
 
 
-def transposed_size(
-    input: Array, weight: Array, geometry: Geometry, output_padding: int | Shape
-) -> tuple[Any, ...]:
-    """The spatial size of a transposed convolution's result; it reads no data.
-
-    Raises RuntimeError for an output padding that reaches the stride and for an empty result.
-    """
-    dims = weight.ndim - 2
-    extra = expand(output_padding, dims, "output_padding")
-    if min(extra) < 0:
-        raise RuntimeError("negative output_padding is not supported")
-    for o, s, d in zip(extra, geometry.stride, geometry.dilation, strict=True):
-        if o >= s and o >= d:
-            raise RuntimeError(
-                "output padding must be smaller than either stride or dilation, but got "
-                f"output_padding: {list(extra)}, stride: {list(geometry.stride)}, "
-                f"dilation: {list(geometry.dilation)}"
-            )
-    out = geometry.transposed_out(input.shape[-dims:], weight.shape[2:], extra)
-    if min(out) <= 0:
-        raise RuntimeError(
-            f"Given input size per channel: {list(input.shape[-dims:])}. "
-            f"Calculated output size per channel: {list(out)}. Output size is too small"
-        )
-    return out
-
-
-def conv_transpose_forward(
-    input: Array,
-    weight: Array,
-    bias: Array | None,
-    stride: int | Shape,
-    padding: int | Shape,
-    output_padding: int | Shape,
-    groups: int,
-    dilation: int | Shape,
-) -> Array:
-    """The transpose of the convolution with ``weight`` (in, out / groups, *kernel), plus ``bias``.
-
-    Raises RuntimeError for shapes that do not fit.
-    """
-    geometry = conv_geometry(input, weight, bias, stride, padding, dilation, groups, transposed=True)
-    out = transposed_size(input, weight, geometry, output_padding)
-    if input.ndim == weight.ndim:
-        return _add_bias(_correlate_input(input, weight, out, geometry), bias)
-    return _add_bias(_correlate_input(input[None], weight, out, geometry), bias)[0]
-
-
-def conv_transpose_backward(
-    grad_output: Array,
-    input: Array,
-    weight: Array,
-    bias: Array | None,
-    stride: int | Shape,
-    padding: int | Shape,
-    output_padding: int | Shape,
-    groups: int,
-    dilation: int | Shape,
-    output_mask: Sequence[bool],
-) -> Gradients:
-    """Gradients of input, weight and bias; None for those that the mask does not ask for."""
-    geometry = conv_geometry(input, weight, bias, stride, padding, dilation, groups, transposed=True)
-    return _gradients(
-        *(grad_output, input, weight, output_mask),
-        lambda grad, x: _cropped(_correlate(grad, _conjugate(weight), geometry), x.shape[2:]),
-        # The taps see the places of the input only, not those that output_padding added.
-        lambda grad, x: _correlate_weight(_conjugate(x), grad, weight.shape[2:], geometry),
-    )
-
-
 def _cropped(x: Array, spatial: Shape) -> Array:
     """The first ``spatial`` places: an output padding can make room for one place too many."""
     if x.shape[2:] == spatial:
         return x
     return np.ascontiguousarray(x[(..., *[slice(n) for n in spatial])])
-
-
-conv1d_forward = of_dims(1, conv_forward)
-conv1d_backward = conv_backward
-conv2d_forward = of_dims(2, conv_forward)
-conv2d_backward = conv_backward
-conv3d_forward = of_dims(3, conv_forward)
-conv3d_backward = conv_backward
-conv_transpose1d_forward = of_dims(1, conv_transpose_forward)
-conv_transpose1d_backward = conv_transpose_backward
-conv_transpose2d_forward = of_dims(2, conv_transpose_forward)
-conv_transpose2d_backward = conv_transpose_backward
-conv_transpose3d_forward = of_dims(3, conv_transpose_forward)
-conv_transpose3d_backward = conv_transpose_backward

@@ -103,8 +103,8 @@ a, b = m.autograd.grad(x + y, (x, y), seed)
 """
 NODES = """
 x, F = m.ones(1, 1, 4, 4, requires_grad=True), m.nn.functional
-names = [F.conv2d(x, x).grad_fn.name(), F.linear(x[0, 0], m.ones(4, 4), m.ones(4)).grad_fn.name()]
-[*names, len((x * 2).grad_fn.next_functions)]
+name = F.linear(x[0, 0], m.ones(4, 4), m.ones(4)).grad_fn.name()
+[name, len((x * 2).grad_fn.next_functions)]
 """
 NUMBERS = """
 x, seen = m.ones(2, requires_grad=True), []
@@ -299,12 +299,6 @@ CLAIMS = [
     ),
     Claim(
         "Operations that are counted",
-        COUNTED.format("m.nn.Conv2d(1, 1, 2)(m.ones(1, 1, 2, 2)).sum().backward()"),
-        (["aten.conv2d", "aten.conv2d_backward"], 2 * 4 + 2 * 4),
-        (["aten.convolution", "aten.convolution_backward"], 2 * 4 + 2 * 4),
-    ),
-    Claim(
-        "Operations that are counted",
         COUNTED.format("m.nn.Bilinear(2, 3, 4, bias=False)(m.ones(5, 2), m.ones(5, 3)).sum()"),
         (["aten.mm"], 2 * 5 * 2 * 3 * 4),
         ([], 0),
@@ -321,8 +315,8 @@ CLAIMS = [
     Claim(
         "Nodes",
         NODES,
-        ["Conv2DBackward0", "LinearBackward0", 1],
-        ["ConvolutionBackward0", "AddmmBackward0", 2],
+        ["LinearBackward0", 1],
+        ["AddmmBackward0", 2],
     ),
     Claim("Nodes", NUMBERS, [1, False], [2, True]),
     Claim("Nodes", FUNCTION_NODE, [3.0], TypeError),
