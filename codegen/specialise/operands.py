@@ -24,14 +24,15 @@ from .headers import plain_arguments
 
 
 def forbiddance(forbidden: Forbidden, operator: Operator) -> tuple[Expr, Expr]:
-    """What the parameters of a method may not be, and the text of the error."""
+    """What the parameters of a method may not be, and the text of the error, which says the operator first."""
+    said = f"{operator.public or operator.name.base}: {forbidden.text}"
     parameters = {a.name: Name(parameter_name(a.name)) for a in plain_arguments(operator)}
-    given = dict.fromkeys(field.partition(".")[0] for field in fields_of(forbidden.text))
+    given = dict.fromkeys(field.partition(".")[0] for field in fields_of(said))
     keywords = tuple([Keyword(name, parameters[name]) for name in given])
     if keywords:
-        text: Expr = Call(Attribute(Constant(forbidden.text), "format"), (), keywords)
+        text: Expr = Call(Attribute(Constant(said), "format"), (), keywords)
     else:
-        text = Constant(forbidden.text.format())  # doubled braces are single ones
+        text = Constant(said.format())  # doubled braces are single ones
     return replaced(forbidden.condition, parameters), text
 
 

@@ -319,6 +319,36 @@ def convolution(
     return conv(x, weight, bias, stride, padding, dilation, groups)
 
 
+def convolution_gradients(
+    grad: Array,
+    x: Array,
+    weight: Array,
+    stride: Shape,
+    padding: Shape,
+    dilation: Shape,
+    transposed: bool,
+    groups: int,
+) -> tuple[Array, Array, Array]:
+    """The gradients of input, weight and bias, of batches: by each tap of each place."""
+    wide, narrow = (grad, x) if transposed else (x, grad)
+    of_wide, of_narrow, of_weight = np.zeros_like(wide), np.zeros_like(narrow), np.zeros_like(weight)
+    per_wide, per_narrow = weight.shape[1], len(weight) // groups
+    places, taps = np.ndindex(*narrow.shape[2:]), np.ndindex(*weight.shape[2:])
+    for c, place, tap in product(range(len(weight)), places, taps):
+        seen = [
+            p * s - a + t * d for p, s, a, t, d in zip(place, stride, padding, tap, dilation, strict=True)
+        ]
+        if all(0 <= n < size for n, size in zip(seen, wide.shape[2:], strict=True)):
+            first = c // per_narrow * per_wide
+            there = (slice(None), slice(first, first + per_wide), *seen)
+            here, filter_ = (slice(None), c, *place), (c, slice(None), *tap)
+            of_weight[filter_] += narrow[here] @ wide[there]
+            of_wide[there] += np.outer(narrow[here], weight[filter_])
+            of_narrow[here] += wide[there] @ weight[filter_]
+    of_bias = grad.sum((0, *range(2, grad.ndim)))
+    return (of_narrow if transposed else of_wide), of_weight, of_bias
+
+
 def _windows(n: int, k: int, s: int, p: int, d: int, ceil_mode: bool) -> Iterator[tuple[list[int], int]]:
     """For each window along one dim the places it sees, and its size with the padding counted."""
     span = n + 2 * p - d * (k - 1) - 1
