@@ -24,7 +24,7 @@ from .headers import plain_arguments
 
 
 def forbiddance(forbidden: Forbidden, operator: Operator) -> tuple[Expr, Expr]:
-    """What the parameters of a method may not be, and the text of the error, which says the operator first."""
+    """What the parameters of a method may not be, and the text of the error, with the operator first."""
     said = f"{operator.public or operator.name.base}: {forbidden.text}"
     parameters = {a.name: Name(parameter_name(a.name)) for a in plain_arguments(operator)}
     given = dict.fromkeys(field.partition(".")[0] for field in fields_of(said))

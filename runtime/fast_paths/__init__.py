@@ -28,6 +28,7 @@ __all__ = [
     "describe",
     "engine",
     "fast_path",
+    "operation",
     "run_shares",
     "status",
     "stopped",
@@ -137,15 +138,42 @@ def fast_path(text: str) -> Callable[[Function], Function]:
 
     def replaced(function: Function) -> Function:
         by_hand.append((function, text))
-
-        def prepare(made: Any) -> None:
-            if _state.describe is not None or _state.machine is None:
-                made.run(assembled(function, text, None) if _lay_out() else None)
-
-        machine = _state.machine
-        return function if machine is None else machine.WithFastPath(function, None, prepare)
+        return _with_fast_path(function, lambda: text)
 
     return replaced
+
+
+#: The functions that an operation of the machine repeats, and those.
+repeated: list[tuple[Callable[..., Any], str]] = []
+
+
+def operation(name: str) -> Callable[[Function], Function]:
+    """Decorates a function that an operation of the machine repeats; that is given its first parameters."""
+
+    def replaced(function: Function) -> Function:
+        repeated.append((function, name))
+        return _with_fast_path(function, lambda: path_of_operation(function, name))
+
+    return replaced
+
+
+def path_of_operation(function: Any, name: str) -> str:
+    """The fast path of a function that an operation repeats."""
+    from .stack import EFFECTS
+
+    given = function.__code__.co_varnames[: EFFECTS[name].stays.takes]
+    return "; ".join([*[f"local {parameter}" for parameter in given], name, "give"])
+
+
+def _with_fast_path(function: Function, text: Callable[[], str]) -> Function:
+    """The function, run by the machine, if that is there."""
+
+    def prepare(made: Any) -> None:
+        if _state.describe is not None or _state.machine is None:
+            made.run(assembled(function, text(), None) if _lay_out() else None)
+
+    machine = _state.machine
+    return function if machine is None else machine.WithFastPath(function, None, prepare)
 
 
 def add_fast_paths_to_classes(namespace: Mapping[str, Any], method: str) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..core.memory_format import contiguous_format, preserve_format
 from ..core.user_stack import program_stacklevel
-from ..fast_paths import fast_path
+from ..fast_paths import operation
 from . import cpu
 from .copies import copy_in_rows, in_rows
 from .dims import wrap_dim, wrap_dims
@@ -114,7 +114,7 @@ def cat_shape(shapes: Sequence[Shape], dim: int) -> tuple[list[int], int, Shape]
     return kept, d, (*first[:d], total, *first[d + 1 :])
 
 
-@fast_path("local tensors; local dim; join; give")
+@operation("join")
 def cat(tensors: Sequence[Array], dim: int = 0) -> Array:
     """The arrays one behind the other along ``dim``; channels-last where all of them are."""
     try:
@@ -171,7 +171,7 @@ def stack_shape(shapes: Sequence[Shape], dim: int) -> tuple[int, Shape]:
     return d, (*first[:d], len(shapes), *first[d:])
 
 
-@fast_path("local tensors; local dim; stack; give")
+@operation("stack")
 def stack(tensors: Sequence[Array], dim: int = 0) -> Array:
     """The arrays, which have one shape, side by side along a new dimension."""
     d, shape = stack_shape([a.shape for a in tensors], dim)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..fast_paths import fast_path
+from ..fast_paths import operation
 from . import cpu
 from .dims import permutation, wrap_dim, wrap_dims
 from .layout import expanded, infer_size, packed_strides, view_strides
@@ -22,7 +22,7 @@ ALL = slice(None)
 # ----------------------------------------------------------------------------------- shape
 
 
-@fast_path("local self; local size; reshape; give")
+@operation("reshape")
 def view(self: Array, size: Shape) -> Array:
     """The same elements in the shape ``size``, of which one may be -1.
 
@@ -89,7 +89,7 @@ def _check_viewable(self: Array, old: int, new: int) -> None:
             )
 
 
-@fast_path("local self; local size; expand; give")
+@operation("expand")
 def expand_to(self: Array, size: Shape, implicit: bool = False) -> Array:
     """``self`` broadcast to ``size`` with strides of 0; -1 keeps a size.
 
@@ -98,7 +98,7 @@ def expand_to(self: Array, size: Shape, implicit: bool = False) -> Array:
     return restrided(self, *expanded(self.shape, element_strides(self), size))
 
 
-@fast_path("local self; local dim; with_dim; give")
+@operation("with_dim")
 def unsqueeze(self: Array, dim: int) -> Array:
     """``self`` with a dimension of size 1 inserted before ``dim``."""
     d = wrap_dim(dim, self.ndim + 1)
@@ -116,7 +116,7 @@ def squeeze(self: Array) -> Array:
     return self.squeeze()
 
 
-@fast_path("local self; local dim; without_dim; give")
+@operation("without_dim")
 def squeeze_dim(self: Array, dim: int) -> Array:
     """``self`` without ``dim``, if that has size 1."""
     d = wrap_dim(dim, self.ndim)
@@ -134,7 +134,7 @@ def squeeze_dims(self: Array, dim: Shape) -> Array:
 # ----------------------------------------------------------------------------------- order
 
 
-@fast_path("local self; local dim0; local dim1; with_dims_exchanged; give")
+@operation("with_dims_exchanged")
 def transpose_int(self: Array, dim0: int, dim1: int) -> Array:
     """``self`` with two dimensions exchanged."""
     ndim = self.ndim
@@ -151,7 +151,7 @@ def t(self: Array) -> Array:
     return self.T if self.size else full_strides(self).T
 
 
-@fast_path("local self; local dims; with_dims_ordered; give")
+@operation("with_dims_ordered")
 def permute(self: Array, dims: Shape) -> Array:
     """``self`` with its dimensions in the order ``dims``."""
     order = permutation(dims, self.ndim)
@@ -166,7 +166,7 @@ def alias(self: Array) -> Array:
     return self[...]
 
 
-@fast_path("local self; local dim; local index; at_index; give")
+@operation("at_index")
 def select_int(self: Array, dim: int, index: int) -> Array:
     """The ``index``-th slice along ``dim``, without that dimension.
 
@@ -190,7 +190,7 @@ def select_int(self: Array, dim: int, index: int) -> Array:
     return self[index, ...] if d == 0 else self[(*(ALL,) * d, index, ...)]
 
 
-@fast_path("local self; local dim; local start; local end; local step; in_range; give")
+@operation("in_range")
 def slice_tensor(self: Array, dim: int, start: int | None, end: int | None, step: int) -> Array:
     """``start:end:step`` along ``dim``.
 
@@ -344,13 +344,13 @@ def check_split_sizes(self: Array, sizes: Shape, dim: int) -> int:
     return d
 
 
-@fast_path("local self; local split_size; local dim; parts_along; give")
+@operation("parts_along")
 def split_tensor(self: Array, split_size: int, dim: int = 0) -> tuple[Array, ...]:
     """``self`` in pieces of ``split_size`` along ``dim``; the last one may be smaller."""
     return _pieces(self, *checked_split(self, split_size, dim))
 
 
-@fast_path("local self; local sizes; local dim; parts_along; give")
+@operation("parts_along")
 def split_with_sizes(self: Array, sizes: Shape, dim: int = 0) -> tuple[Array, ...]:
     """``self`` in pieces of the given sizes along ``dim``."""
     return _pieces(self, sizes, check_split_sizes(self, sizes, dim))
@@ -367,7 +367,7 @@ def _pieces(self: Array, sizes: Shape, d: int) -> tuple[Array, ...]:
     return tuple(pieces)
 
 
-@fast_path("local self; local dim; each_along; give")
+@operation("each_along")
 def unbind_int(self: Array, dim: int = 0) -> tuple[Array, ...]:
     """The slices along ``dim``, without that dimension. IndexError for a 0-d array."""
     if self.ndim == 0:
