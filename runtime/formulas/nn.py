@@ -187,7 +187,8 @@ def _mean_gradient(slope: Tensor, grad: Tensor, *inputs: Any) -> Tensor:
 
 # --------------------------------------------------------------------------- convolutions
 
-Geometry = tuple[Any, ...]
+#: Stride, padding, dilation, transposed, output padding, groups.
+Geometry = tuple[Sequence[int], Sequence[int], Sequence[int], bool, Sequence[int], int]
 
 
 def convolution_jvp(

@@ -53,7 +53,7 @@ def conv_geometry(
 
     It reads no data: Meta shares it. Of ``bias`` the sizes do. Raises RuntimeError for whatever does not fit.
     """
-    of_bias = bias if bias is None or bias.__class__ is tuple else tuple(bias.shape)
+    of_bias = bias if bias is None or isinstance(bias, tuple) else tuple(bias.shape)
     shapes = tuple(input.shape), tuple(weight.shape), of_bias
     return _conv_geometry(*shapes, stride, padding, dilation, transposed, output_padding, groups)
 
@@ -218,9 +218,9 @@ def _correlate(x: Array, weight: Array, geometry: Geometry, bias: Array | None =
         return _add_bias(np.matmul(matrix, x.reshape(plan.columns)).reshape(plan.result), bias)
     fill = column_filler(x, weight.shape[2:], plan.out, geometry)
     _, groups, rows, places = plan.columns
-    with_ones = bias is not None and groups == 1
-    columns = np.empty((plan.block, groups, rows + with_ones, places), x.dtype)
-    if with_ones:
+    ones = 0 if bias is None or groups > 1 else 1
+    columns = np.empty((plan.block, groups, rows + ones, places), x.dtype)
+    if bias is not None and ones:
         columns[:, :, rows] = 1
         matrix, bias = np.concatenate((matrix, bias.reshape(1, -1, 1)), 2), None
     windows = columns[:, :, :rows].reshape(plan.windows)
