@@ -40,12 +40,13 @@ WARNS_OF_SIZE = "warns_of_size"
 #: The tag of operators that draw each element by itself.
 DRAWN_BY_ELEMENT = "drawn_by_element"
 
-#: The names that NumPy has for an argument, which are understood beside PyTorch's.
+#: The names that NumPy has for an argument, or PyTorch's functions beside methods: they are understood, too.
 NUMPY_NAMES: dict[str, tuple[str, ...]] = {
     "dim": ("axis",),
     "keepdim": ("keepdims",),
     "input": ("a", "x", "x1"),
     "other": ("x2",),
+    "split_size": ("split_size_or_sections",),
 }
 
 #: NumPy's dtypes of numbers, by the names that do not depend on the machine.
