@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from ...ir.expressions import (
-    Attribute,
     Call,
     Conditional,
     Constant,
@@ -24,7 +23,7 @@ from ...ir.expressions import (
     dotted,
 )
 from ...ir.reader import filled
-from ..derive.ufuncs import Ufuncs
+from ..derive.ufuncs import Ufuncs, called
 from ..model.annotations import parameter_name
 from ..model.derived import Variant
 from ..model.methods import StoreMethod, WriteMethod
@@ -96,7 +95,7 @@ def written_into_self(expr: Expr, ufuncs: Ufuncs) -> Expr | None:
     if found is None or not found[0].out:
         return None
     primitive, operands = found
-    return Call(Attribute(Name("xp"), primitive.name), operands, (Keyword("out", Name("self")),))
+    return Call(called(expr, primitive), operands, (Keyword("out", Name("self")),))
 
 
 def _sharing(operator: Operator) -> Iterator[tuple[str, Expr]]:

@@ -45,18 +45,18 @@ shifted_chebyshev_polynomial_t = _elementwise(polynomials.shifted_chebyshev_poly
 shifted_chebyshev_polynomial_u = _elementwise(polynomials.shifted_chebyshev_polynomial_u)
 shifted_chebyshev_polynomial_v = _elementwise(polynomials.shifted_chebyshev_polynomial_v)
 shifted_chebyshev_polynomial_w = _elementwise(polynomials.shifted_chebyshev_polynomial_w)
-airy_ai = _elementwise(special.airy_ai)
-airy_ai_prime = _elementwise(special.airy_ai_prime)
-spherical_bessel_j0 = _elementwise(special.spherical_bessel_j0)
-spherical_bessel_j1 = _elementwise(special.spherical_bessel_j1)
-lgamma = _elementwise(special.lgamma)
 dirichlet_grad = _elementwise(implicit_gradients.dirichlet_grad)
 standard_gamma_grad = _elementwise(implicit_gradients.standard_gamma_grad)
 mvlgamma = _elementwise(special.mvlgamma)
-polygamma = _elementwise(special.polygamma)
 frexp = on_host(
     special.frexp, lambda self: [(tuple(self.shape), "same"), (tuple(self.shape), np.dtype("int32"))]
 )
+
+
+def zeta(xp: Any, self: Array | float, other: Array | float) -> Array:
+    """The Hurwitz zeta function."""
+    result: Array = xp.special("zeta")(self, other)
+    return result
 
 
 # -- by values ------------------------------------------------------------------------------------
