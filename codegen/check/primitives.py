@@ -134,24 +134,27 @@ def _primitive(
 
 def _function(located: Located | None, count: int, functions: FunctionIndex, report: Report) -> str | None:
     """The function of a primitive: of another library, which need not be here, or one of kernels."""
-    if located is None or is_library_function(located.value):
-        return None if located is None else located.value
-    known = {f.qualified: f for name in functions.names() for f in functions.find(name)}
-    found, length = known.get(located.value), length_of_scalar(located)
+    if located is None:
+        return None
+    name = str(located.value)
+    if is_library_function(name):
+        return name
+    known = {f.qualified: f for each in functions.names() for f in functions.find(each)}
+    found, length = known.get(name), length_of_scalar(located)
     if found is None:
         report.error(
             located.place,
-            f'there is no function "{located.value}"',
+            f'there is no function "{name}"',
             length=length,
             expected="a function of runtime/kernels, as special.lgamma, or module:function",
-            help=suggestion(located.value, known),
+            help=suggestion(name, known),
         )
         return None
     arity = found.arity()
     problem = None if arity is None else arity.problem(count, ())
     if problem is not None:
-        report.error(located.place, f"the function {located.value} {problem}", length=length)
-    return located.value
+        report.error(located.place, f"the function {name} {problem}", length=length)
+    return name
 
 
 def _onnx(located: Located | None, count: int, symbolics: FunctionIndex, report: Report) -> Rule | None:

@@ -371,10 +371,10 @@ class Graph:
             case Attribute(Name("xp"), constant) if constant in _CONSTANTS:
                 return self.number(_CONSTANTS[constant])
             case Call(Name(name), (point, first, *others), ()) if name == POLYNOMIAL:
-                x, value = self.read(point, names), self.read(first, names)
+                x, total = self.read(point, names), self.read(first, names)
                 for coefficient in others:
-                    value = self.add(self.multiply(value, x), self.read(coefficient, names))
-                return value
+                    total = self.add(self.multiply(total, x), self.read(coefficient, names))
+                return total
             case Call(Name(name), arguments, ()) if self._primitive(name) is not None:
                 return self._known(str(self._primitive(name)), arguments, names)
             case Call(Attribute(inner, name), arguments, ()) if self._primitive(name) is not None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from ...ir.expressions import Attribute, Call, Expr, Name, Operation
+from ...ir.expressions import Attribute, Call, Expr, Keyword, Name, Operation
 from ..model.operators import Primitive
 from ..read.functions import generated_name
 
@@ -38,9 +38,11 @@ class Ufuncs:
         return self.apart.get(function)
 
 
-def called(expr: Expr, primitive: Primitive) -> Expr:
-    """The function that computes an expression of a primitive."""
-    return expr.function if isinstance(expr, Call) else Attribute(Name("xp"), primitive.name)
+def writing(primitive: Primitive, expr: Expr, operands: Sequence[Expr], out: Expr) -> Call:
+    """The computation of an expression of a primitive that writes into an array."""
+    if primitive.function is not None and isinstance(expr, Call):  # imported on first use: takes no keywords
+        return Call(expr.function, (*operands, out))
+    return Call(Attribute(Name("xp"), primitive.name), tuple(operands), (Keyword("out", out),))
 
 
 def is_power(expr: Expr) -> bool:

@@ -29,10 +29,10 @@ class LibraryFunction:
         self.name = name
         self.function: Callable[..., Any] | None = None
 
-    def __call__(self, *arguments: Any, **options: Any) -> Any:
+    def __call__(self, *arguments: Any) -> Any:
         if self.function is None:
             self.function = getattr(import_module(self.module), self.name)
-        return self.function(*arguments, **options)
+        return self.function(*arguments)
 
 
 class LazyModule:
