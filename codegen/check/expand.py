@@ -18,7 +18,7 @@ from ..model.source import Entry, Located, Place
 from ..parse.formula import as_text
 from ..parse.schema import SchemaError, parse_schema
 from ..read.fields import check_keys, known_word, known_words, length_of_scalar, require_keys, words
-from ..read.functions import FunctionIndex
+from ..read.functions import FunctionIndex, is_library_function
 from ..read.keys import KEYS
 from .tables import Tables
 
@@ -98,8 +98,7 @@ def _expand_cwrap(declared: Declared, tables: Tables, report: Report) -> list[De
         fields["dtypes"] = fields.pop("types")
     dispatch = dict(fields["dispatch"].value) if "dispatch" in fields else {}
     if backends is not None and cname is not None:
-        module, colon, function = cname.value.partition(":")
-        if not (colon and function.isidentifier() and all(part.isidentifier() for part in module.split("."))):
+        if not is_library_function(cname.value):
             report.error(
                 cname.place,
                 f'"{cname.value}" names no function of a library',

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ...ir.bodies import NATIVE_KERNELS, Body, BodyCall, kernel_of_body, name_without
-from ...ir.expressions import Attribute, Call, Constant, Elements, Name
+from ...ir.expressions import Attribute, Call, Constant, Elements, Expr, Lambda, Name, rewritten
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.names import COMPOSITES
-from ..model.operators import EXPRESSIONS, Formula, Kernel
+from ..model.operators import EXPRESSIONS, Formula, Kernel, Primitive
 from ..model.schema import Argument, ListType, Schema
 from ..model.source import Located
 from ..parse.formula import as_text, length_of, parse_formula, place_of
 from ..read.fields import length_of_scalar
-from ..read.functions import Arity, Function, FunctionIndex
+from ..read.functions import ABSOLUTE, Arity, Function, FunctionIndex, is_library_function, of_library
 from .names import (
     BUILTINS,
     TENSOR_BUILTINS,
@@ -25,7 +25,8 @@ from .names import (
     call_problem,
     check_names,
 )
-from .tables import Primitives, Tables
+from .primitives import Primitives
+from .tables import Tables
 
 # What a pointwise expression may ask of an array itself.
 #: The namespace of NumPy's arrays.
@@ -82,6 +83,8 @@ class KernelVocabulary(Vocabulary):
         self.index, self.modules, self.primitives, self.pointwise = index, modules, primitives, pointwise
 
     def function(self, name: str) -> Sequence[Arity | None] | None:
+        if (primitive := self.primitives.apart(name)) is not None:
+            return [_arity(primitive)]
         found = self.index.find(name, self.modules) if name not in BUILTINS else ()
         arities = [function.arity() for function in found]
         if self.generic:
@@ -89,7 +92,7 @@ class KernelVocabulary(Vocabulary):
         return arities or None
 
     def functions(self) -> Iterable[str]:
-        return self.index.names(self.modules)
+        return {*self.index.names(self.modules), *filter(self.primitives.apart, self.primitives.pointwise)}
 
     def unknown(self, name: str) -> Problem:
         close = suggestion(name, self.values) or suggestion(name, {*self.functions(), *BUILTINS})
@@ -108,17 +111,22 @@ class KernelVocabulary(Vocabulary):
             return None
         if name in known.constants:
             return None
+        if known.apart(name) is not None:
+            return Problem(f"{name} is no function of the array namespace", f"{name}(...)")
         if name in known.pointwise:
-            count = known.pointwise[name].arguments
-            names = tuple("abcd"[:count])
             if call is None or call.keywords:
                 return None
-            return call_problem(f"xp.{name}", [Arity(names, count, count)], call)
+            return call_problem(f"xp.{name}", [_arity(known.pointwise[name])], call)
         expected = "a pointwise primitive" if self.pointwise else "a primitive"
         if name in known.array:
             return Problem(f"xp.{name} is no pointwise primitive", expected) if self.pointwise else None
         close = suggestion(name, {*known.pointwise, *known.constants, *known.array})
         return Problem(f'"{name}" is not in the vocabulary of primitives.yaml', expected, close)
+
+
+def _arity(primitive: Primitive) -> Arity:
+    """How a primitive is called."""
+    return Arity(tuple("abcd"[: primitive.arguments]), primitive.arguments, primitive.arguments)
 
 
 class NativeVocabulary(KernelVocabulary):
@@ -184,10 +192,28 @@ class KernelChecker:
         builtins = TENSOR_BUILTINS if composite else BUILTINS
         for name in sorted(formula.names() - set(given) - builtins):
             found = index.find(name, modules)
-            if found:
+            primitive = None if composite else self.sources.tables.primitives.apart(name)
+            if primitive is not None:
+                calls[name] = self.primitive(primitive, found, formula.source, generic)
+            elif found:
                 calls[name] = found[0].qualified
                 self.unique(found, formula.source, key)
         return Kernel(formula, None, calls)
+
+    def primitive(
+        self, primitive: Primitive, found: Sequence[Function], source: Located, generic: bool
+    ) -> str:
+        """The function that a primitive is; a kernel of a library that has its name is reported."""
+        own = [f for f in found if f.module.startswith(ABSOLUTE)]
+        if own:
+            message = f'the kernel "{primitive.name}" has the name of a primitive'
+            help = f"it is defined in the module {own[0].home}"
+            length = length_of_scalar(source)
+            self.report.error(source.place, message, length=length, expected="another name", help=help)
+        assert primitive.function is not None
+        if not generic:
+            return primitive.function
+        return found[0].qualified if found else of_library(primitive.function)
 
     def bodies(self, schema: Schema, source: Located, body: Body) -> dict[str, Kernel]:
         """The kernels that run a body, of each backend that has one for that."""
@@ -197,11 +223,12 @@ class KernelChecker:
             name = "" if backend.group else str(backend.capabilities.get("bodies", ""))
             functions = self.sources.functions.find(name, self.modules[backend.name]) if name else ()
             if functions:
+                form, calls = self.with_primitives(body.form(of_ufuncs=backend.namespace == NUMPY))
                 call = BodyCall(
                     Name(name),
                     Name(NATIVE_KERNELS),
                     body.by_presence(lambda absent: Constant(name_without(native, absent))),
-                    body.form(of_ufuncs=backend.namespace == NUMPY),
+                    form,
                     body.kept,
                     body.nonempty,
                     Name(body.dim),
@@ -212,8 +239,25 @@ class KernelChecker:
                     tuple(map(Name, body.numbers)),
                 )
                 formula = Formula(source, call.written())
-                found[backend.name] = Kernel(formula, None, {name: functions[0].qualified})
+                found[backend.name] = Kernel(formula, None, {name: functions[0].qualified, **calls})
         return found
+
+    def with_primitives(self, form: Lambda) -> tuple[Lambda, dict[str, str]]:
+        """A form in which functions are the array namespace's, with those that it lacks, which are given."""
+        calls: dict[str, str] = {}
+
+        def change(part: Expr) -> Expr:
+            match part:
+                case Attribute(Name("xp"), name):
+                    primitive = self.sources.tables.primitives.apart(name)
+                    if primitive is not None and primitive.function is not None:
+                        calls[name] = primitive.function
+                        return Name(name)
+            return part
+
+        changed = rewritten(form, change)
+        assert isinstance(changed, Lambda)
+        return changed, calls
 
     def native(self, schema: Schema, value: Located) -> Formula | None:
         """The expression of a native kernel; None when it is wrong, which is reported."""
@@ -281,9 +325,3 @@ class KernelChecker:
                 expected="one function of that name",
                 help=f"they are in the modules {modules}",
             )
-
-
-def is_library_function(text: str) -> bool:
-    """Whether it is ``scipy.special:erf``."""
-    module, colon, function = text.partition(":")
-    return bool(colon) and function.isidentifier() and all(part.isidentifier() for part in module.split("."))

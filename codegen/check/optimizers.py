@@ -67,7 +67,8 @@ def load_optimizers(
 
 def functions_of(primitives: Mapping[str, Primitive], routines: Collection[str]) -> dict[str, int]:
     """The functions over arrays, over Tensors and over scalars, with how many operands each takes."""
-    found = [p for p in primitives.values() if p.operator is not None and p.name in routines]
+    functions = [p for p in primitives.values() if p.function is None and p.operator is not None]
+    found = [p for p in functions if p.name in routines]
     return {p.name: p.arguments for p in found} | {CONSTANT: 1}
 
 

@@ -72,7 +72,7 @@ class HandWritten:
         """The kernels that groups of backends have for an operator, by the names of others' functions."""
         for group in self.declared.backends:
             if group.is_group and group.name not in operator.kernels:
-                kernel = counterpart(operator, group, self.kernels)
+                kernel = counterpart(operator, group, self.kernels, self.declared.primitives)
                 if kernel is not None and (kernel.calls or ":" not in (kernel.function or ":")):
                     yield group.name, kernel
 

@@ -25,6 +25,7 @@ from ...ir.expressions import (
     names_in,
 )
 from ...ir.writer import write
+from ..model.names import POLYNOMIAL
 from ..model.operators import Formula, Primitive
 from .ufuncs import Ufuncs
 
@@ -346,6 +347,11 @@ class Graph:
                 made[node] = self.apply(node.kind, *parts)
         return made[root]
 
+    def is_apart(self, node: Node) -> bool:
+        """Whether it is computed by a function that is none of the array namespace."""
+        primitive = self.primitives.get(node.kind)
+        return primitive is not None and primitive.function is not None
+
     # -- reading -----------------------------------------------------------------------------
 
     def read(self, tree: Expr, names: Mapping[str, Node]) -> Node:
@@ -364,6 +370,11 @@ class Graph:
                 return self.choice(condition, self.read(then, names), self.read(otherwise, names))
             case Attribute(Name("xp"), constant) if constant in _CONSTANTS:
                 return self.number(_CONSTANTS[constant])
+            case Call(Name(name), (point, first, *others), ()) if name == POLYNOMIAL:
+                x, total = self.read(point, names), self.read(first, names)
+                for coefficient in others:
+                    total = self.add(self.multiply(total, x), self.read(coefficient, names))
+                return total
             case Call(Name(name), arguments, ()) if self._primitive(name) is not None:
                 return self._known(str(self._primitive(name)), arguments, names)
             case Call(Attribute(inner, name), arguments, ()) if self._primitive(name) is not None:

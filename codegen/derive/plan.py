@@ -83,6 +83,8 @@ class Plan:
 
     #: What formulas call the gradient of each element.
     gradient_of_elements = "grad"
+    #: The inputs by which there is no derivative that could be computed, each with the formula that says so.
+    refused: Mapping[str, Formula] = {}
 
     def __init__(self, operator: Operator, kernel: Kernel, graph: Graph, with_result: bool) -> None:
         self.operator = operator
@@ -113,7 +115,8 @@ class Plan:
             for part, local in self._named_locals(node, leading):
                 term = graph.multiply(adjoint, local)
                 self.give(adjoints, part, term)
-        return {a.name: adjoints.get(names[a.name], zero) for a in self.inputs}
+        kept = {a.name: adjoints.get(names[a.name], zero) for a in self.inputs}
+        return {name: zero if name in self.refused else partial for name, partial in kept.items()}
 
     def give(self, adjoints: dict[Node, Node], node: Node, term: Node) -> None:
         """Add to what a node has got."""
@@ -159,8 +162,19 @@ class Plan:
             raise Underivable(f"{primitive.name} has no derivative for complex numbers")
         names = {**dict(zip(OPERANDS, node.parts, strict=False)), "result": node}
         for part, formula in zip(node.parts, primitive.derivative, strict=True):
-            if formula is not None and part in leading:
+            if formula is None or part not in leading:
+                continue
+            if formula.implemented:
                 yield part, graph.read(formula.tree, names)
+            else:
+                self.refuse(part, formula)
+
+    def refuse(self, part: Node, formula: Formula) -> None:
+        """Note that by a part of a node there is no derivative that could be computed."""
+        if self.operator.body is not None:
+            raise Underivable(f"of its rows there is {formula.text}")
+        names = [n.value for n in postorder([part]) if n.kind == "name" and n.tensor]
+        self.refused = {**self.refused, **dict.fromkeys(names, formula)}
 
     def _of_call(self, node: Node, leading: set[Node]) -> Iterable[tuple[Node, Node]]:
         """The same of a call of an operator, whose gradient of 1 is its derivative."""
@@ -205,12 +219,16 @@ class Plan:
 
     @property
     def cost(self) -> tuple[int, int]:
-        """How many tensors its Node keeps, and how many operators its gradients take."""
+        """How many tensors its Node keeps, and how many operators its gradients take.
+
+        What is as good as a tensor kept: a function computed that is none of the array namespace.
+        """
         nodes = self._reached(self.gradients.values())
         kept = {
             n for n in nodes if n in self.saved or (n.kind == "name" and n.tensor and n not in self.grads)
         }
-        return len(kept), sum(bool(n.parts) and n not in self.saved for n in nodes)
+        computed = [n for n in nodes if n.parts and n not in self.saved]
+        return len(kept) + sum(map(self.graph.is_apart, computed)), len(computed)
 
     @property
     def grads(self) -> Collection[Node]:
@@ -243,7 +261,7 @@ class Plan:
         return Derivative(
             self.operator.name,
             self.kernel.formula.source.place,
-            {(name,): formula for name, formula in gradients.items()},
+            {(name,): self.refused.get(name, formula) for name, formula in gradients.items()},
             jvps,
             helpers=self._helpers(),
             shared=shared,

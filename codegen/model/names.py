@@ -77,6 +77,8 @@ IMPLICIT = "CompositeImplicitAutograd"
 EXPLICIT = "CompositeExplicitAutograd"
 COMPOSITES = (IMPLICIT, EXPLICIT)
 
+#: What derivatives of primitives call a polynomial: of a point and the coefficients, the highest first.
+POLYNOMIAL = "poly"
 #: How primitives.yaml names the operands of a primitive.
 OPERANDS = ("x", "y", "z")
 

@@ -351,8 +351,9 @@ class Backend:
 class Primitive:
     """An elementwise function that kernels written as expressions may use, from primitives.yaml."""
 
-    name: str  # "arctan2", of the array namespace
+    name: str  # "arctan2", of the array namespace, or of a function of its own
     arguments: int
+    function: str | None = None  # that, as a Kernel's: expressions call it by its bare name
     operator: str | None = None  # the same function over Tensors: "atan2"
     symbol: str | None = None  # the same in Python: "+", "-x"
     helper: str | None = None  # the same of Python numbers: "module.function", below tengen.formulas

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from ...ir.expressions import Attribute, Expr, Name
 from ...ir.reader import read_module
 from ..model.diagnostics import CommandError
 
@@ -91,6 +92,33 @@ ABSOLUTE = "@"
 def module_path(package: str, module: str) -> str:
     """By what a module of an index is imported; ``package`` is tengen's: ``tengen.kernels``."""
     return module[1:] if module.startswith(ABSOLUTE) else f"{package}.{module}"
+
+
+def alias(module: str) -> str:
+    """The name under which generated code imports a module: ``nn.conv`` -> ``_nn_conv``."""
+    return "_" + module.removeprefix(ABSOLUTE).replace(".", "_").replace(":", "__")
+
+
+def generated_name(qualified: str) -> Expr:
+    """What generated code calls a function of kernels, or of another library."""
+    if ":" in qualified:
+        return Name(alias(qualified.replace(":", ".")))
+    module, _, name = qualified.rpartition(".")
+    return Attribute(Name(alias(module)), name)
+
+
+def is_library_function(text: str) -> bool:
+    """Whether it is ``scipy.special:erf``."""
+    module, colon, function = text.partition(":")
+    return bool(colon) and function.isidentifier() and all(part.isidentifier() for part in module.split("."))
+
+
+def of_library(qualified: str) -> str:
+    """A function of kernels as one of another library is written: "tengen.kernels.special:lgamma"."""
+    if ":" in qualified:
+        return qualified
+    module, _, name = qualified.rpartition(".")
+    return f"{module_path('tengen.kernels', module)}:{name}"
 
 
 @dataclass(slots=True)

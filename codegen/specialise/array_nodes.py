@@ -54,7 +54,7 @@ from ..model.nodes import Branch, Local, NativeCall, NodeClass, Unpacked
 from ..model.operators import Formula, Operator, Primitive, by_function
 from ..model.schema import Argument, ListType
 from ..parse.formula import gradient_number, metadata_use, result_numbers, saved
-from ..read.functions import ABSOLUTE, module_path
+from ..read.functions import ABSOLUTE, alias, module_path
 from .blocks import call_of, function_of
 from .environments import formula_environment, names_of_formula, of_operators, return_types, type_of
 from .kept_numbers import with_kept_numbers
@@ -71,7 +71,7 @@ from .nodes import (
 )
 from .optimise import Named, eliminate_common_subexpressions, inline
 from .shared_parts import gradient_of_elements, with_single_parts_inlined
-from .type_methods import Specialiser, alias
+from .type_methods import Specialiser
 
 #: What formulas call the gradient that comes in when nobody else needs it.
 _SPARE = "spare"
@@ -539,7 +539,8 @@ class _Translation:
             atomic = isinstance(value.expr, Name) or not value.is_array
             expr = value.expr if self.native or "pointwise" in operator.tags else _whole(value)
             names[name] = expr if atomic or counts.get(name, 0) < 2 else self._temporary(expr)
-        names.update({n: specialiser._function(q) for n, q in kernel.calls.items()})
+        calls = specialiser.native_calls(kernel) if self.native else kernel.calls
+        names.update({n: specialiser._function(q) for n, q in calls.items()})
         if operator.body is not None:
             names[NATIVE_KERNELS] = specialiser.kernels_of_body(operator.name, operator.body)
         return replaced(formula.tree, names)

@@ -9,9 +9,8 @@ from ...ir.writer import write
 from ..model.derived import Variant
 from ..model.operators import Batching, Formula
 from ..model.schema import Argument
-from ..read.functions import module_path
+from ..read.functions import alias, module_path
 from .nodes import Rewriter
-from .type_methods import alias
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,10 @@ from ...ir.expressions import (
     names_in,
 )
 from ...ir.types import Types
+from ...ir.writer import write
 from ..derive.ufuncs import Ufuncs
 from ..model.operators import Primitive
+from ..read.functions import generated_name
 from .optimise import OUT, allocate_scratch
 
 #: The passes over the operands from which a computation is worth it.
@@ -46,7 +48,7 @@ class CostModel:
         for p in self.primitives.values():
             numeric = p.derivative is not None and None not in p.derivative and p.symbol != "**"
             if numeric and (p.arguments == 2 or (p.arguments == 1 and not p.real)):
-                kept.append(p.name)
+                kept.append(p.name if p.function is None else write(generated_name(p.function)))
         return frozenset(kept)
 
     def worth(self, expr: Expr, types: Types) -> bool:

@@ -2,37 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from ..model.names import COMPOSITES
-from ..model.operators import EXPRESSIONS, Backend, Kernel, Operator
-from ..read.functions import FunctionIndex
+from ..model.operators import EXPRESSIONS, Backend, Kernel, Operator, Primitive
+from ..read.functions import FunctionIndex, of_library
 
 
-def counterpart(operator: Operator, group: Backend, functions: FunctionIndex) -> Kernel | None:
+def counterpart(
+    operator: Operator, group: Backend, functions: FunctionIndex, primitives: Mapping[str, Primitive]
+) -> Kernel | None:
     """The kernel of another backend, each of its functions that of the same name of the group.
 
-    None where the group lacks one, or what is no pointwise expression names none: that is written for
-    one array library.
+    A primitive that the group lacks is computed on the host. None where it lacks another function, or what is
+    no pointwise expression names none: that is written for one array library.
     """
     if operator.kernels.keys() & set(COMPOSITES):
         return None
     pointwise, modules = not EXPRESSIONS.isdisjoint(operator.tags), frozenset(group.kernels)
-    found = (_translated(kernel, pointwise, modules, functions) for kernel in operator.kernels.values())
+    apart = {p.function for p in primitives.values()}
+
+    def called(qualified: str) -> str | None:
+        if ":" in qualified:
+            return qualified
+        found = _namesake(qualified, modules, functions)
+        return of_library(qualified) if found is None and qualified in apart else found
+
+    found = (_translated(kernel, pointwise, called) for kernel in operator.kernels.values())
     return next((kernel for kernel in found if kernel is not None), None)
 
 
-def _translated(
-    kernel: Kernel, pointwise: bool, modules: frozenset[str], functions: FunctionIndex
-) -> Kernel | None:
-    """A kernel of another backend with functions of these modules; None where they lack one."""
+def _translated(kernel: Kernel, pointwise: bool, called: Callable[[str], str | None]) -> Kernel | None:
+    """A kernel of another backend with other functions; None where there is none for one of its own."""
     if kernel.function is not None:
         if ":" in kernel.function:
             return kernel if pointwise else None
-        function = _namesake(kernel.function, modules, functions)
+        function = called(kernel.function)
         return None if function is None else replace(kernel, function=function)
-    found = [(name, _namesake(name, modules, functions)) for name in kernel.calls]
-    calls = {name: namesake for name, namesake in found if namesake is not None}
+    found = [(name, called(qualified)) for name, qualified in kernel.calls.items()]
+    calls = {name: other for name, other in found if other is not None}
     if len(calls) < len(found) or not (calls or pointwise):
         return None
     return replace(kernel, calls=calls)

@@ -39,11 +39,10 @@ from ..model.names import EXPLICIT, FILLS_OUT, IMPLICIT, WARNS_OF_SIZE
 from ..model.operators import Kernel, Operator
 from ..model.records import Input, kept_metadata, next_edges
 from ..model.schema import Argument
-from ..read.functions import ABSOLUTE, module_path
+from ..read.functions import ABSOLUTE, alias, module_path
 from .headers import Parameters, parameters, plain_arguments
 from .operands import forbiddance
 from .recording import refused
-from .type_methods import alias
 
 
 class VariantWriter:

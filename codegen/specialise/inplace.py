@@ -12,19 +12,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from ...ir.expressions import (
-    Attribute,
-    Call,
     Conditional,
     Constant,
     Expr,
-    Keyword,
     Logical,
     Name,
     all_of,
     dotted,
 )
 from ...ir.reader import filled
-from ..derive.ufuncs import Ufuncs
+from ..derive.ufuncs import Ufuncs, writing
 from ..model.annotations import parameter_name
 from ..model.derived import Variant
 from ..model.methods import StoreMethod, WriteMethod
@@ -96,7 +93,7 @@ def written_into_self(expr: Expr, ufuncs: Ufuncs) -> Expr | None:
     if found is None or not found[0].out:
         return None
     primitive, operands = found
-    return Call(Attribute(Name("xp"), primitive.name), operands, (Keyword("out", Name("self")),))
+    return writing(primitive, expr, operands, Name("self"))
 
 
 def _sharing(operator: Operator) -> Iterator[tuple[str, Expr]]:

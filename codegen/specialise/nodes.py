@@ -41,10 +41,9 @@ from ..model.nodes import Branch, Common, JvpFunction, Local, NodeClass
 from ..model.operators import Operator
 from ..model.schema import Argument
 from ..parse.formula import ORIGINAL_SELF, gradient_number, metadata_use, result_numbers, saved
-from ..read.functions import module_path
+from ..read.functions import alias, module_path
 from .environments import formula_environment, names_of_formula, of_operators
 from .tangents import Conjugates, conj, real, shared_calls, terms
-from .type_methods import alias
 from .widening import Widening
 
 
@@ -213,7 +212,8 @@ class NodeWriter:
         first = spec.inputs[gradient.inputs[0]]
         one = len(gradient.inputs) == 1 and not first.is_tensor_list and not takes_tuple(spec.operator)
         edge = edge_of(spec, gradient.inputs[0]) if one and "grad" in names else None
-        return self.widening.statements(spec.operator, [gradient.formula.tree], names, spec.helpers, edge)
+        trees, is_part = [gradient.formula.tree], gradient.target is not None
+        return self.widening.statements(spec.operator, trees, names, spec.helpers, edge, is_part)
 
     def _import(self, modules: Iterable[str]) -> None:
         for module in modules:
@@ -271,7 +271,8 @@ class NodeWriter:
         calls, formulas = shared_calls(trees, "_tangents")
         used = {n.id for t in (*trees, *(tree for _, tree in shared)) if t is not None for n in free_names(t)}
         tangents = [tangent for tangent, _ in zeros]
-        single = trees[0] if len(trees) == 1 and not shared else None
+        of_tangents = any([name.id in tangents for _, tree in shared for name in free_names(tree)])
+        single = trees[0] if len(trees) == 1 and not of_tangents else None
         sum_ = None if single is None else terms(single, tangents, SUM)
         return JvpFunction(
             name=spec.name,

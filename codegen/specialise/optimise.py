@@ -12,13 +12,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from ...ir.expressions import (
     Assigned,
-    Attribute,
     Call,
     Chain,
     Comprehension,
     Conditional,
     Expr,
-    Keyword,
     Lambda,
     Logical,
     Name,
@@ -28,7 +26,7 @@ from ...ir.expressions import (
     replaced,
 )
 from ...ir.types import ARRAY, Types
-from ..derive.ufuncs import Ufuncs, is_power
+from ..derive.ufuncs import Ufuncs, is_power, writing
 from ..model.operators import Primitive
 
 #: What functions call the array that they write their result into.
@@ -147,17 +145,16 @@ class _Allocation:
             return Assigned(expr.id, value), None
         if isinstance(expr, Name | Conditional) or not self.types.of(expr).may_be_array:
             return expr, None
-        name, parts = self.function(expr)
+        primitive, parts = self.function(expr)
         placed = [self.place(part) for part in parts]
         held = list(dict.fromkeys(place for _, place in placed if place is not None))
-        if not name:
+        if primitive is None:
             self.free += held
             return _with_operands(expr, [part for part, _ in placed]), None
         if target is None:
             target = held.pop() if held else self.take()
         self.free += held
-        function = Attribute(Name("xp"), name)
-        return Call(function, tuple([part for part, _ in placed]), (Keyword("out", Name(target)),)), target
+        return writing(primitive, expr, [part for part, _ in placed], Name(target)), target
 
     def take(self) -> str:
         """A scratch array that is free."""
@@ -166,16 +163,16 @@ class _Allocation:
             return self.made[-1]
         return self.free.pop()
 
-    def function(self, expr: Expr) -> tuple[str, Sequence[Expr]]:
-        """The function of the array namespace that writes an expression, or "", and its operands.
+    def function(self, expr: Expr) -> tuple[Primitive | None, Sequence[Expr]]:
+        """The primitive that writes an expression, or None, and its operands.
 
         Of a power by Python's operator special exponents are computed in other ways than by the function.
         """
         found = None if is_power(expr) else self.ufuncs.last(expr)
         if found is None:
-            return "", _operands(expr)
+            return None, _operands(expr)
         primitive, parts = found
-        return (primitive.name if _gives_numbers(primitive) else ""), parts
+        return (primitive if _gives_numbers(primitive) else None), parts
 
 
 def _gives_numbers(primitive: Primitive) -> bool:

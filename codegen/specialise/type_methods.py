@@ -6,7 +6,7 @@ has it at all, so that is what they are made by; ``hoist`` then finds the siblin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ...ir.bodies import NATIVE_KERNELS, Body, kernel_of_body
@@ -45,7 +45,7 @@ from ..model.operators import (
 )
 from ..model.results import Cast, Result, ResultKind
 from ..model.schema import OperatorName
-from ..read.functions import ABSOLUTE, FunctionIndex, module_path
+from ..read.functions import FunctionIndex, alias, generated_name, module_path
 from .array_results import ArrayResults
 from .blocks import CostModel, call_of, function_of
 from .counterparts import counterpart
@@ -81,11 +81,6 @@ _PROMOTING = {
     ("int_to_float", "unsigned"),
     ("bool_to_long", "bool"),
 }
-
-
-def alias(module: str) -> str:
-    """The name under which generated code imports a module: ``nn.conv`` -> ``_nn_conv``."""
-    return "_" + module.removeprefix(ABSOLUTE).replace(".", "_").replace(":", "__")
 
 
 class Specialiser:
@@ -155,7 +150,7 @@ class Specialiser:
         """What this backend runs for the operator."""
         own = operator.kernels.get(self.backend.name)
         if own is None and self.backend.is_group:
-            return counterpart(operator, self.backend, self.kernel_functions)
+            return counterpart(operator, self.backend, self.kernel_functions, self.costs.primitives)
         if own is None and POINTWISE_VALUES in self.backend.capabilities:
             return self._of_values(operator)
         if own is not None or EXPRESSIONS.isdisjoint(operator.tags) or self.backend.group:
@@ -341,9 +336,7 @@ class Specialiser:
             given = [arrays[a.name] for a in arguments]
             given += [] if operator.factory is None else [dtype]
             if first and ":" in kernel.function:
-                module, _, name = kernel.function.partition(":")
-                function = Call(dotted("T.backend.lib.function"), (Constant(module), Constant(name)))
-                return [], Call(function, tuple(given))
+                return [], Call(_of_arrays(kernel.function), tuple(given))
             return [], Call(self._function(kernel.function), (*first, *given))
         counts = count_names([kernel.formula.tree])
         locals_: list[Named] = []
@@ -359,10 +352,12 @@ class Specialiser:
         if operator.body is not None:
             names[NATIVE_KERNELS] = self.kernels_of_body(operator.name, operator.body)
         tree = kernel.formula.tree
+        foreign = {n for n, qualified in kernel.calls.items() if first and ":" in qualified}
         if first:
             names["xp"] = _NAMESPACE
-            tree = rewritten(tree, lambda e: _given_namespace(e, kernel.calls))
-        names.update({n: self._function(qualified) for n, qualified in kernel.calls.items()})
+            tree = rewritten(tree, lambda e: _given_namespace(e, kernel.calls.keys() - foreign))
+        for n, qualified in kernel.calls.items():
+            names[n] = _of_arrays(qualified) if n in foreign else self._function(qualified)
         call = replaced(tree, names)
         if self.arrays and not hooked:
             values = {names[a.name]: promoted_type(a, operator) for a in arguments}
@@ -385,7 +380,7 @@ class Specialiser:
         if self.native_forms is None or formula is None or not operator.of_elements:
             return None
         arguments = plain_arguments(operator)
-        tree = self._over_parameters(formula.tree, operator, kernel)
+        tree = self._over_parameters(formula.tree, operator, self.native_calls(kernel))
         types = self.types({Name(parameter_name(a.name)): promoted_type(a, operator) for a in arguments})
         given = {parameter_name(a.name): array_of(a, hooked=False) for a in arguments}
         name = operator.name.method.lstrip("_")
@@ -409,7 +404,7 @@ class Specialiser:
             function = self._function(kernel.function)
         else:
             parameters = [parameter_name(a.name) for a in arguments]
-            tree = self._over_parameters(kernel.formula.tree, operator, kernel)
+            tree = self._over_parameters(kernel.formula.tree, operator, kernel.calls)
             function, scratch = function_of(parameters, tree, types, self.costs.primitives)
             function = self.choosing(function)
         operands = tuple([parameter_name(a.name) for a in arrays])
@@ -431,9 +426,15 @@ class Specialiser:
         name = self.backend.capabilities.get("choices")
         return expr if name is None else replaced_calls(expr, _WHERE, self._named(str(name)))
 
-    def _over_parameters(self, tree: Expr, operator: Operator, kernel: Kernel) -> Expr:
+    def native_calls(self, kernel: Kernel) -> Mapping[str, str]:
+        """The functions that a kernel calls, without those that are primitives with routines."""
+        primitives = self.costs.primitives
+        native = {name for name, p in primitives.items() if p.function is not None and p.native}
+        return {n: qualified for n, qualified in kernel.calls.items() if n not in native}
+
+    def _over_parameters(self, tree: Expr, operator: Operator, calls: Mapping[str, str]) -> Expr:
         """The expression over the parameters of the operator's method, with the functions that it calls."""
-        known = {n: self._function(qualified) for n, qualified in kernel.calls.items()}
+        known = {n: self._function(qualified) for n, qualified in calls.items()}
         parameters = {a.name: Name(parameter_name(a.name)) for a in plain_arguments(operator)}
         return replaced(tree, {**known, **parameters})
 
@@ -481,14 +482,14 @@ class Specialiser:
 
     def _function(self, qualified: str) -> Expr:
         """A kernel function, its module noted for import."""
-        if ":" in qualified:
+        called = generated_name(qualified)
+        if isinstance(called, Name):
             module, _, name = qualified.partition(":")
-            short = alias(f"{module}.{name}")
-            self.libraries[short] = (module, name)
-            return Name(short)
-        module, _, name = qualified.rpartition(".")
-        self.modules[alias(module)] = module_path("tengen.kernels", module)
-        return Attribute(Name(alias(module)), name)
+            self.libraries[called.id] = (module, name)
+        else:
+            module = qualified.rpartition(".")[0]
+            self.modules[alias(module)] = module_path("tengen.kernels", module)
+        return called
 
     # -- results ---------------------------------------------------------------------------
 
@@ -556,7 +557,13 @@ def replaced_calls(expr: Expr, function: Expr, other: Expr) -> Expr:
     return rewritten(expr, replacing)
 
 
-def _given_namespace(expr: Expr, functions: Mapping[str, str]) -> Expr:
+def _of_arrays(qualified: str) -> Expr:
+    """A function of another library for the arrays of whichever library a Type is for."""
+    module, _, name = qualified.partition(":")
+    return Call(dotted("T.backend.lib.function"), (Constant(module), Constant(name)))
+
+
+def _given_namespace(expr: Expr, functions: Collection[str]) -> Expr:
     """A call of one of the functions, with the namespace before its arguments."""
     if isinstance(expr, Call) and isinstance(expr.function, Name) and expr.function.id in functions:
         return replace(expr, arguments=(Name("xp"), *expr.arguments))

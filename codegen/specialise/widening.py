@@ -36,16 +36,18 @@ class Widening:
         tensors: Sequence[str],
         helpers: Collection[str],
         edge: Expr | None = None,
+        is_part: bool = False,
     ) -> Iterator[Local]:
         """The names for what widens the ``tensors`` that formulas of an operator use, where that is needed.
 
         ``edge`` is where that goes which is computed of the first of them and has its shape, if it is known.
+        ``is_part``: what they give is a part of other formulas, which round.
         """
         numbers = {a.name for a in operator.schema.arguments if not a.is_tensor_like}
         plain = {*numbers, *TENSOR_BUILTINS, *helpers}
         parts = [part for tree in trees for part in walk(tree)]
         steps = sum([self._rounds(part, helpers) for part in parts if not self._is_plain(part, plain)])
-        if not tensors or not steps:
+        if not tensors or not (steps or is_part):
             return
         given = ", ".join(tensors)
         if steps > _ONCE or edge is None:

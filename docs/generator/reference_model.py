@@ -140,7 +140,6 @@ _TITLES = {
     "binary": "Arithmetic",
     "comparison": "Comparison, logic and bits",
     "complex": "Complex numbers",
-    "library": "Special functions",
     "like": "Creation after a pattern",
     "linalg": "Linear algebra",
     "matmul": "Matrix products",
@@ -152,8 +151,7 @@ _TITLES = {
     "reduction": "Reductions",
     "scan": "Scans",
     "shape": "Shapes and copies",
-    "special": "Special functions of our own",
-    "special-library": "Special functions of SciPy",
+    "special": "Special functions",
     "sorting": "Sorting and searching",
     "ternary": "Choosing and combining",
     "unary": "Functions of each element",
@@ -165,10 +163,10 @@ def _subject(file: str, entries: list[FunctionEntry]) -> Subject:
     for prefix in ("native_functions.", "nn."):
         stem = stem.removeprefix(prefix) if stem != "nn.yaml" else stem
     stem = stem.removesuffix(".yaml").removesuffix(".cwrap")
-    slug = {"Declarations": "library", "nn": "nn-pairs", "spatial": "nn-spatial"}.get(stem, stem)
+    slug = {"nn": "nn-pairs", "spatial": "nn-spatial"}.get(stem, stem)
     if Path(file).name == "native_functions.nn.yaml":
         slug = "nn"
-    if file.endswith(".cwrap") and stem != "Declarations":
+    if file.endswith(".cwrap"):
         slug = f"{stem}-library"
     ordered = tuple(sorted(entries, key=lambda e: (not e.public, e.title.lower())))
     return Subject(slug, _TITLES.get(slug, slug.replace("_", " ").capitalize()), _intro(file), file, ordered)

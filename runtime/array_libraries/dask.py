@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from importlib import import_module
 from typing import Any
 
 import dask
@@ -144,9 +143,7 @@ class DaskNamespace(Namespace):
         function, meta = partial(np.take_along_axis, axis=axis), np.empty((0,) * array.ndim, array.dtype)
         return da.map_blocks(function, array, indices, chunks=indices.chunks, dtype=array.dtype, meta=meta)
 
-    def special(self, name: str) -> Callable[..., Any]:
-        wanted = getattr(import_module("scipy.special"), name)
-
+    def elementwise(self, wanted: Callable[..., Any]) -> Callable[..., Any]:
         def called(*arrays: Any) -> Any:
             dtype = next(a.dtype for a in arrays if hasattr(a, "dtype"))
             return da.map_blocks(lambda *a: np.asarray(wanted(*a), dtype), *arrays, dtype=dtype)

@@ -63,7 +63,10 @@ class Namespace:
 
     def special(self, name: str) -> Callable[..., Any]:
         """A function of scipy.special for arrays of the library."""
-        wanted = getattr(import_module("scipy.special"), name)
+        return self.elementwise(getattr(import_module("scipy.special"), name))
+
+    def elementwise(self, wanted: Callable[..., Any]) -> Callable[..., Any]:
+        """A function of NumPy's arrays, of each element, for arrays of the library."""
 
         def called(*arrays: Any) -> Any:
             given = [a for a in arrays if hasattr(a, "dtype")]
@@ -192,10 +195,11 @@ class ArrayLibrary:
         return self.dtypes.get(numpy_dtype) if isinstance(numpy_dtype, np.dtype) else numpy_dtype
 
     def function(self, module: str, name: str) -> Callable[..., Any]:
-        """A function of another library, as ``scipy.special``, of this library's arrays, elementwise."""
-        if module != "scipy.special":
-            raise NotImplementedError(f"no function {name} of {module} for arrays of {self.device_name}")
-        found: Callable[..., Any] = self.xp.special(name)
+        """A function of NumPy's arrays, as ``scipy.special`` has, of this library's, elementwise."""
+        if module == "scipy.special":
+            found: Callable[..., Any] = self.xp.special(name)
+        else:
+            found = self.xp.elementwise(getattr(import_module(module), name))
         return found
 
     # -- new arrays

@@ -5,7 +5,6 @@ Tensor-level and differentiable: everything here is made of declared operators.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 from tengen.generated import functions as F
@@ -24,9 +23,6 @@ def conj_number(number: Number) -> Number:
 
 
 # -- one operand --------------------------------------------------------------------------
-
-#: The square of what is below it is nothing beside 1; a quotient of two such numbers may have lost digits.
-NEAR_ZERO = 1e-20
 
 
 def angle_backward(grad: Tensor, self: Tensor) -> Tensor:
@@ -51,52 +47,6 @@ def asinh_backward(grad: Tensor, self: Tensor) -> Tensor:
         return grad / F.hypot(self, self.new_ones(()))
     scale = self.abs().clamp_min(1)
     return grad * ((self / scale).square() + scale.reciprocal().square()).rsqrt().conj() / scale
-
-
-def i1_backward(grad: Tensor, self: Tensor, order_0: Tensor, order_1: Tensor) -> Tensor:
-    """The derivative of a Bessel function of order 1: ``i0 - i1 / x``, and 0.5 at and near 0."""
-    at_zero = self.abs() <= NEAR_ZERO
-    divisor = F.where(at_zero, 1, self)
-    return grad * F.where(at_zero, 0.5, order_0 - order_1 / divisor)
-
-
-#: From here on scaled Bessel functions of order 0 and 1 are so near to each other that a series is nearer.
-_FAR, _TERMS = 32, 16
-
-
-def _gaps() -> list[float]:
-    """How far the coefficients of the asymptotic series of order 0 and 1 are apart, the later ones first."""
-    zero, one, found = 1.0, 1.0, []
-    for k in range(1, _TERMS + 1):
-        square = (2 * k - 1) ** 2
-        zero, one = zero * -square / (8 * k), one * (4 - square) / (8 * k)
-        found.append(one - zero)
-    return found[::-1]
-
-
-_GAPS = _gaps()
-
-
-def _far_gap(self: Tensor, near: Tensor, scale: float, sign: int) -> Tensor:
-    """``near``, and from ``_FAR`` on ``sqrt(scale / x)`` times the series of gaps, in ``sign / x``.
-
-    What is left out of it there is less than 1e-14 of the sum; for NaN it is NaN.
-    """
-    far = self.clamp_min(_FAR)
-    total: Any = 0
-    for gap in _GAPS:
-        total = (total * sign + gap) / far
-    return F.where(self < _FAR, near, total * (scale / far).sqrt())
-
-
-def scaled_bessel_i_gap(self: Tensor, order_0: Tensor, order_1: Tensor) -> Tensor:
-    """``i0e - i1e`` of numbers that are not negative, without losing it where both are nearly equal."""
-    return _far_gap(self, order_0 - order_1, 0.5 / math.pi, -1)
-
-
-def scaled_bessel_k_gap(self: Tensor, order_0: Tensor, order_1: Tensor) -> Tensor:
-    """``k1e - k0e`` (``special.scaled_modified_bessel_k1`` and ``k0``), likewise."""
-    return _far_gap(self, order_1 - order_0, 0.5 * math.pi, 1)
 
 
 def mvlgamma_backward(grad: Tensor, self: Tensor, p: int) -> Tensor:

@@ -130,6 +130,30 @@ def test_composites_may_be_of_complex_numbers(declared: Declarations) -> None:
         derivative(declared, ONE, "self * self.abs()", complex=True, key="CompositeExplicitAutograd")
 
 
+def test_special_functions_are_primitives(declared: Declarations) -> None:
+    for kernel, expected in {
+        "self * erf(self)": "grad * (erf(self) + 1.1283791670955126 * (self * exp(-square(self))))",
+        "i0(self) * lgamma(self)": "grad * (lgamma(self) * special_i1(self) + i0(self) * digamma(self))",
+        "polygamma(2, 2 * self)": "2 * (grad * polygamma(3, 2 * self))",
+        "zeta(3, self)": "-3 * (grad * special_zeta(4, self))",
+    }.items():
+        (text,) = texts(derivative(declared, ONE, kernel)).values()
+        assert text == expected, text
+
+
+def test_what_has_no_derivative_by_an_argument_says_so(declared: Declarations) -> None:
+    found = derivative(declared, TWO, "other * igamma(self * self, other)")
+    assert texts(found)["self"] == 'not_implemented("igamma: input")'
+    assert "self_t" not in found.jvps["result"].text
+
+
+def test_a_function_is_computed_again_only_where_its_result_may_not_be_kept(declared: Declarations) -> None:
+    by_name = {str(o.name): o for o in declared.operators}
+    kept = derivative_of(by_name["special_erfcx"], Language.of(declared))
+    again = derivative_of(by_name["erfinv"], Language.of(declared))
+    assert "result" in texts(kept)["self"] and "erfinv(self)" in texts(again)["self"]
+
+
 def test_forward_mode(declared: Declarations) -> None:
     found = derivative(declared, TWO, "self * other")
     assert found.jvps["result"].text == "self_t * other + other_t * self"
@@ -138,7 +162,7 @@ def test_forward_mode(declared: Declarations) -> None:
 @pytest.mark.parametrize(
     ("arguments", "kernel", "complex", "why"),
     [
-        (ONE, "lgamma(self)", False, '"lgamma(self)" is no expression of primitives'),
+        (ONE, "mvlgamma(self, 2)", False, '"mvlgamma(self, 2)" is no expression of primitives'),
         (ONE, "xp.abs(self)", True, "abs has no derivative for complex numbers"),
         (ONE, "xp.sinc(self)", False, "no derivative is declared for the primitive sinc"),
         (ONE, "self if self > 0 else 0", False, "it chooses by the values of a tensor"),
@@ -158,6 +182,7 @@ def test_an_operator_that_is_an_expression_needs_no_entry(tmp_path: Path) -> Non
     folder = Path(__file__).parents[1] / "bad_declarations" / "surroundings"
     shutil.copytree(folder, tmp_path / "all")
     shutil.copy(declarations_dir() / "primitives.yaml", tmp_path / "all" / "declarations")
+    shutil.copy(runtime_dir() / "kernels" / "special.py", tmp_path / "all" / "runtime" / "kernels")
     shutil.copytree(runtime_dir() / "onnx", tmp_path / "all" / "runtime" / "onnx", dirs_exist_ok=True)
     (tmp_path / "all" / "declarations" / "native_functions.more.yaml").write_text("""
 - func: gaussian(Tensor self, Tensor other) -> Tensor

@@ -11,7 +11,6 @@ from .. import (
     distance,
     histograms,
     implicit_gradients,
-    polynomials,
     positions,
     reductions,
     shape as host_shape,
@@ -33,30 +32,18 @@ def _elementwise(function: Callable[..., Any]) -> Callable[..., Array]:
     return on_host(function, like)
 
 
-chebyshev_polynomial_t = _elementwise(polynomials.chebyshev_polynomial_t)
-chebyshev_polynomial_u = _elementwise(polynomials.chebyshev_polynomial_u)
-chebyshev_polynomial_v = _elementwise(polynomials.chebyshev_polynomial_v)
-chebyshev_polynomial_w = _elementwise(polynomials.chebyshev_polynomial_w)
-hermite_polynomial_h = _elementwise(polynomials.hermite_polynomial_h)
-hermite_polynomial_he = _elementwise(polynomials.hermite_polynomial_he)
-laguerre_polynomial_l = _elementwise(polynomials.laguerre_polynomial_l)
-legendre_polynomial_p = _elementwise(polynomials.legendre_polynomial_p)
-shifted_chebyshev_polynomial_t = _elementwise(polynomials.shifted_chebyshev_polynomial_t)
-shifted_chebyshev_polynomial_u = _elementwise(polynomials.shifted_chebyshev_polynomial_u)
-shifted_chebyshev_polynomial_v = _elementwise(polynomials.shifted_chebyshev_polynomial_v)
-shifted_chebyshev_polynomial_w = _elementwise(polynomials.shifted_chebyshev_polynomial_w)
-airy_ai = _elementwise(special.airy_ai)
-airy_ai_prime = _elementwise(special.airy_ai_prime)
-spherical_bessel_j0 = _elementwise(special.spherical_bessel_j0)
-spherical_bessel_j1 = _elementwise(special.spherical_bessel_j1)
-lgamma = _elementwise(special.lgamma)
 dirichlet_grad = _elementwise(implicit_gradients.dirichlet_grad)
 standard_gamma_grad = _elementwise(implicit_gradients.standard_gamma_grad)
 mvlgamma = _elementwise(special.mvlgamma)
-polygamma = _elementwise(special.polygamma)
 frexp = on_host(
     special.frexp, lambda self: [(tuple(self.shape), "same"), (tuple(self.shape), np.dtype("int32"))]
 )
+
+
+def zeta(xp: Any, self: Array | float, other: Array | float) -> Array:
+    """The Hurwitz zeta function."""
+    result: Array = xp.special("zeta")(self, other)
+    return result
 
 
 # -- by values ------------------------------------------------------------------------------------
