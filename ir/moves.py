@@ -20,8 +20,10 @@ from .expressions import (
     Name,
     Operation,
     Parameter,
+    Subscript,
     dotted,
     rewritten,
+    walk,
 )
 
 #: What stands for the module of forms in the kernel of a backend.
@@ -83,12 +85,15 @@ class Move:
             for place, number, condition in zip(self.places, self.order, self.conditions, strict=True)
         ]
         mask: Expr = Constant(None)
+        numbers: Expr = Constant(None)
         if self.mask is not None:
+            if not any([isinstance(part, Operation) and part.symbol == "*" for part in walk(self.mask)]):
+                numbers = _tuple(*_numbers(self.mask, self.arguments))
             mask = _function((FUNCTIONS, *self.places, *self.sizes), over_places(self.mask))
         extents = _function(self.sizes, _tuple(*self.extents))
         sources = _function(self.sizes, _tuple(_tuple(*along), mask))
         where = _tuple(*self.dims), _tuple(*map(Constant, self.order))
-        return Call(dotted(f"{MAKE}.fixed"), (Name(SHAPE), *where, extents, sources))
+        return Call(dotted(f"{MAKE}.fixed"), (Name(SHAPE), *where, extents, sources, numbers))
 
 
 def over_places(expr: Expr) -> Expr:
@@ -117,6 +122,13 @@ def _all_of(parts: Sequence[Expr], symbol: str) -> Expr:
     for other in others:
         first = Operation(symbol, (first, other))
     return first
+
+
+def _numbers(expr: Expr, arguments: Sequence[str]) -> list[Expr]:
+    """The arguments, and the elements of lists, of an expression of integers, each once."""
+    found = [p for p in walk(expr) if isinstance(p, Subscript) or (isinstance(p, Name) and p.id in arguments)]
+    lists = {p.value for p in found if isinstance(p, Subscript)}
+    return [p for p in dict.fromkeys(found) if p not in lists]
 
 
 def _source(index: Expr, condition: Expr | None) -> Expr:

@@ -128,10 +128,10 @@ def composites_that_raise_in_silence() -> int:
     return raises_in_silence("composite")
 
 
-# Five rose once: sampling images on grids was a composite of gathers, at seven times PyTorch's time. The lines rose
-# once more: what moves elements as bodies say is there for all such operators, of which few are declared so as yet.
+# Five rose once: sampling images on grids was a composite of gathers, at seven times PyTorch's time. The
+# lines rose once more: what moves elements as bodies say serves all such operators, and few are declared so.
 RATCHETS: dict[Callable[[], int], int] = {
-    kernels_without_a_body: 287,
+    kernels_without_a_body: 285,
     native_kernels_apart: 98,
     formulas_with_helpers: 146,
     thresholds: 69,
@@ -139,7 +139,7 @@ RATCHETS: dict[Callable[[], int], int] = {
     fast_paths_by_hand: 25,
     texts_read_back: 0,
     largest_ring: 16,
-    lines_by_hand: 125039,
+    lines_by_hand: 125011,
     kernels_that_raise_in_silence: 0,
     composites_that_raise_in_silence: 0,
 }

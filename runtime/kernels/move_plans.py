@@ -24,9 +24,10 @@ Form = Callable[..., "Plan"]
 #: are some; None for everywhere.
 Sources = Callable[..., tuple[Any, Any]]
 
-#: How many plans are kept, and the bytes of the largest.
-_KEPT, _KEPT_BYTES = 1024, 1 << 20
-_plans: dict[Any, Plan] = {}
+#: How many plans are kept, the bytes of the largest, and of all together.
+_KEPT, _LARGEST, _KEPT_BYTES = 1024, 1 << 24, 1 << 25
+#: Masks are computed in blocks of so many elements, of 32 bits where no number is larger than this.
+_BLOCK, _NARROW = 1 << 15, 1 << 26
 
 
 class Run(NamedTuple):
@@ -210,11 +211,28 @@ def plan_of(form: Form, shape: Shape, arguments: tuple[Any, ...]) -> Plan:
         found = _plans.get((form, shape, arguments))
     if found is None:
         found = form(Plans, tuple(shape), *arguments)
-        if found.nbytes <= _KEPT_BYTES:
-            if len(_plans) >= _KEPT:
-                _plans.clear()
-            _plans[form, tuple(shape), arguments] = found
+        _plans.keep((form, tuple(shape), arguments), found)
     return found
+
+
+class _Kept(dict[Any, Plan]):
+    """Plans by forms, shapes and arguments."""
+
+    nbytes = 0
+
+    def keep(self, key: Any, plan: Plan) -> None:
+        """Keep one that is not too large, without the others where these are many."""
+        more = plan.nbytes
+        if more > _LARGEST:
+            return
+        if len(self) >= _KEPT or self.nbytes + more > _KEPT_BYTES:
+            self.clear()
+            self.nbytes = 0
+        self.nbytes += more
+        self[key] = plan
+
+
+_plans = _Kept()
 
 
 class Plans:
@@ -270,10 +288,12 @@ class Plans:
         order: Sequence[int],
         extents: Callable[..., Sequence[int]],
         sources: Callable[..., Any],
+        numbers: Sequence[int] | None,
     ) -> Plan:
         """Along dims that the body names, each in its own way; a condition over several is a mask.
 
-        ``order`` is for each dim of the result the number of that which its elements are from.
+        ``order`` is for each dim of the result the number of that which its elements are from, ``numbers``
+        are those of the mask, where it has no products: None where it has.
         RuntimeError where there are fewer dims.
         """
         ndim = len(shape)
@@ -293,14 +313,21 @@ class Plans:
         turned = None if axes == sorted(axes) else tuple(axes)
         if mask is None:
             return Plan(tuple(shape), seen, found, axes=turned)
-        places = np.meshgrid(*map(np.arange, made), indexing="ij", sparse=True)
-        holds = np.broadcast_to(mask(np, *places, *sizes), tuple(made))
+        narrow = numbers is not None and max(map(abs, (*numbers, *made, *sizes))) < _NARROW
+        counted = [np.arange(n, dtype=np.int32 if narrow else np.int64) for n in made]
+        first, *others = [a.reshape(-1, *(1,) * (len(at) - d - 1)) for d, a in enumerate(counted)]
+        holds = np.empty(tuple(made), bool)
+        step = max(1, _BLOCK * len(first) // max(1, holds.size))
+        for begin in range(0, len(first), step):
+            holds[begin : begin + step] = mask(np, first[begin : begin + step], *others, *sizes)
         return Plan(tuple(shape), seen, found, _over(holds, at, ndim), turned)
 
 
 def _over(mask: Array, dims: Sequence[int], ndim: int) -> Array:
     """A mask over some dims as one over the last ones, from the first of them on."""
     first = min(dims)
+    if [*dims] == [*range(first, ndim)]:
+        return mask
     order = np.argsort(dims)
     sizes = iter(mask.transpose(order).shape)
     return mask.transpose(order).reshape([next(sizes) if d in dims else 1 for d in range(first, ndim)])

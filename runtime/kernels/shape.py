@@ -232,32 +232,6 @@ def roll_dims(shape: Shape, shifts: Shape, dims: Shape) -> Shape:
     return tuple([wrap_dim(d, len(shape)) for d in dims])
 
 
-def tril(self: Array, diagonal: int = 0) -> Array:
-    """The matrices with zeros above a diagonal."""
-    return np.where(_lower(self, diagonal), self, self.dtype.type(0))
-
-
-def triu(self: Array, diagonal: int = 0) -> Array:
-    """The matrices with zeros below a diagonal."""
-    return np.where(_lower(self, diagonal - 1), self.dtype.type(0), self)
-
-
-def _lower(self: Array, diagonal: int) -> Array:
-    check_matrices(self.shape)
-    rows, columns = self.shape[-2:]
-    # Beyond the corners the mask is the same, and numbers stay small; np.tri takes longer for few of them.
-    edge = max(min(diagonal, columns), -rows)
-    kind = np.int16 if rows + columns < 1 << 15 else np.int64
-    first, second = np.arange(rows, dtype=kind), np.arange(-edge, columns - edge, dtype=kind)
-    return np.greater_equal(first[:, None], second)
-
-
-def check_matrices(shape: Shape) -> None:
-    """RuntimeError unless the shape is that of a matrix or a batch of them."""
-    if len(shape) < 2:
-        raise RuntimeError("input tensor must have at least 2 dimensions")
-
-
 def diag_embed_layout(ndim: int, size: int, offset: int, dim1: int, dim2: int) -> tuple[int, int, int]:
     """The two dims of ``diag_embed`` from 0 on and their common size. RuntimeError where they are the
     same."""

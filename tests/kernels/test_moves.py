@@ -51,6 +51,8 @@ CASES: list[tuple[str, Callable[..., Any], list[tuple[Any, ...]]]] = [
     ("reflection_pad2d", by_numpy("reflect"), [((1, 2, 0, 1),), ((-1, 2, 1, -2),)]),
     ("replication_pad1d", by_numpy("edge"), [((1, 2),), ((60, 3),)]),
     ("replication_pad2d", by_numpy("edge"), [((1, 2, 0, 1),), ((9, 2, 1, -2),)]),
+    ("tril", np.tril, [(0,), (-1,), (9,), (-1 << 40,)]),
+    ("triu", np.triu, [(0,), (-1,), (2,), ((1 << 62) + 1,)]),
 ]
 CALLS = [(name, reference, arguments) for name, reference, calls in CASES for arguments in calls]
 
@@ -123,6 +125,11 @@ def test_errors(name: str, arguments: Any, error: type[Exception], text: str) ->
         for _ in range(2):  # no error is kept
             with pytest.raises(error, match=text):
                 kernel(getattr(forms, name), "C", 0, a, *arguments)
+
+
+def test_a_body_of_more_dims_than_there_are() -> None:
+    with pytest.raises(RuntimeError, match="input tensor must have at least 2 dimensions"):
+        move(forms.tril, "C", 0, np.zeros(3), 0)
 
 
 # -- integers in pieces ----------------------------------------------------------------------------------

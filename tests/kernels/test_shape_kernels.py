@@ -27,9 +27,6 @@ CASES: list[tuple[Any, Any]] = [
     (lambda a: shape.cat([a, a], -1), lambda a: np.concatenate([a, a], 1)),
     (lambda a: shape.stack([a, a], 1), lambda a: np.stack([a, a], 1)),
     (lambda a: shape.stack([a, a], -1), lambda a: np.stack([a, a], -1)),
-    (lambda a: shape.tril(a, 1), lambda a: np.where(np.tri(2, 3, 1), a, np.zeros_like(a))),
-    (lambda a: shape.triu(a, -1), lambda a: np.where(np.tri(2, 3, -2), np.zeros_like(a), a)),
-    (lambda a: shape.triu(a, 9), np.zeros_like),
     (lambda a: shape.diag_embed(a)[1], lambda a: np.diag(a[1])),
     (lambda a: shape.select_scatter(a, a[0], 0, 1), lambda a: np.stack([a[0], a[0]])),
     (lambda a: shape.slice_scatter(a, a[:, :2], 1, 1, None, 1)[:, 1:], lambda a: a[:, :2]),
@@ -57,7 +54,6 @@ def test_copies_are_copies() -> None:
         shape.to_copy(a, np.dtype(float)),
         shape.cat([a]),
         shape.stack([a]),
-        shape.tril(a, 9),
     ):
         assert not np.shares_memory(a, copy)
 
@@ -108,7 +104,6 @@ ERRORS: list[tuple[Any, type[Exception], str]] = [
     (lambda a: shape.cat([a[0, 0, ...]]), RuntimeError, "zero-dimensional"),
     (lambda a: shape.stack([a, a.T]), RuntimeError, "equal size"),
     (lambda a: shape.stack([a], 3), IndexError, "out of range"),
-    (lambda a: shape.tril(a[0]), RuntimeError, "at least 2 dimensions"),
     (lambda a: shape.diag_embed(a, 0, 1, 1), RuntimeError, "cannot be identical"),
     (lambda a: shape.select_scatter(a, a, 0, 1), RuntimeError, "expected src to have a size equal"),
     (lambda a: shape.copy_value(a, a.T), RuntimeError, "must match"),
@@ -130,7 +125,6 @@ def test_meta_shapes() -> None:
     pairs = [
         (shape.cat([a, b]), meta.meta_cat([m, n])),
         (shape.stack([a, a], 1), meta.meta_stack([m, m], 1)),
-        (shape.tril(a), meta.meta_triangle(m)),
         (shape.diag_embed(a, 1, 0, 2), meta.meta_diag_embed(m, 1, 0, 2)),
         (shape.to_copy(a, np.dtype(np.int8)), meta.meta_to_copy(m, np.dtype(np.int8))),
         (shape.copy_value(a, b), meta.meta_copy_value(m, n)),

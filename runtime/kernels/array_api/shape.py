@@ -57,29 +57,6 @@ def repeat_interleave_indices(xp: Any, repeats: Array, output_size: int | None =
     return xp.on_host(host.repeat_interleave_indices, None, repeats, output_size)[0]
 
 
-def _lower(self: Array, diagonal: int) -> Any:
-    rows, columns = self.shape[-2:]
-    return np.tri(rows, columns, diagonal, dtype=bool)
-
-
-def _triangle(xp: Any, self: Array, mask: Any) -> Array:
-    return xp.where(xp.from_host(mask), self, xp.zeros_like(self))
-
-
-def tril(xp: Any, self: Array, diagonal: int = 0) -> Array:
-    """The lower triangle; zeros elsewhere. RuntimeError for less than two dimensions."""
-    if self.ndim < 2:
-        raise RuntimeError("tril: input tensor must have at least 2 dimensions")
-    return _triangle(xp, self, _lower(self, diagonal))
-
-
-def triu(xp: Any, self: Array, diagonal: int = 0) -> Array:
-    """The upper triangle; zeros elsewhere. RuntimeError for less than two dimensions."""
-    if self.ndim < 2:
-        raise RuntimeError("triu: input tensor must have at least 2 dimensions")
-    return _triangle(xp, self, ~_lower(self, diagonal - 1))
-
-
 def diag_embed(xp: Any, self: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Array:
     """The last dimension as diagonals of zeros."""
     places = host.diag_embed(np.arange(1, self.size + 1).reshape(self.shape), offset, dim1, dim2)
