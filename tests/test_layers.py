@@ -69,6 +69,7 @@ IR = (
     "routines",
     "scans",
     "bodies",
+    "moves",
     "lower",
 )
 #: The packages of codegen/ in the order in which they run, then the modules that call them.

@@ -128,9 +128,10 @@ def composites_that_raise_in_silence() -> int:
     return raises_in_silence("composite")
 
 
-# Five rose once: sampling images on grids was a composite of gathers, at seven times PyTorch's time.
+# Five rose once: sampling images on grids was a composite of gathers, at seven times PyTorch's time. The
+# lines rose once more: what moves elements as bodies say serves all such operators, and few are declared so.
 RATCHETS: dict[Callable[[], int], int] = {
-    kernels_without_a_body: 261,
+    kernels_without_a_body: 243,
     native_kernels_apart: 98,
     formulas_with_helpers: 129,
     thresholds: 69,
@@ -138,7 +139,7 @@ RATCHETS: dict[Callable[[], int], int] = {
     fast_paths_by_hand: 12,
     texts_read_back: 0,
     largest_ring: 16,
-    lines_by_hand: 124228,
+    lines_by_hand: 124900,
     kernels_that_raise_in_silence: 0,
     composites_that_raise_in_silence: 0,
 }

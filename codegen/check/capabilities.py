@@ -17,6 +17,7 @@ _KERNELS = {
     "native_kernels": "the kernel that calls native kernels: an elementwise one on shares of large operands",
     "reduced_kernels": "the kernel that calls the forms of them for float16 and bfloat16",
     "bodies": "the kernel that runs the body of an operator over rows",
+    "moves": "the kernel that moves elements as a body says; with _back behind its name, the transposed",
     "losses": "the kernel that brings the elements of losses together",
     "pointwise": "the kernel that stands for every pointwise one",
     "zero_preserving": "the kernel that calls one of strided arrays on what is stored",

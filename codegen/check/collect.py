@@ -14,6 +14,7 @@ from ..read.libraries import Library
 from .expand import Declared, expand
 from .foreach import with_foreach
 from .tables import TABLES, Tables
+from .transposes import with_transposes
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,8 @@ def collect_library(
 def _of_library(item: Declared, library: str) -> Declared:
     """A declaration, its operator being the library's."""
     name = replace(item.schema.name, namespace=library)
-    return replace(item, schema=replace(item.schema, name=name))
+    transposes = None if item.transposes is None else _of_library(item.transposes, library)
+    return replace(item, schema=replace(item.schema, name=name), transposes=transposes)
 
 
 def _read_folder(
@@ -70,7 +72,9 @@ def _read_folder(
                 operators, derivatives = expand(entry, tables, functions, report)
                 declared += [form for each in operators for form in with_foreach(each, report)]
                 others["derivatives"] += derivatives
-    return declared, others
+    transposed, derivatives = with_transposes(declared, others["derivatives"])
+    others["derivatives"] += derivatives
+    return declared + transposed, others
 
 
 def _known_file(path: Path, display: str, report: Report) -> None:

@@ -20,6 +20,7 @@ from ..parse.schema import SchemaError, parse_schema
 from ..read.fields import check_keys, known_word, known_words, length_of_scalar, require_keys, words
 from ..read.functions import FunctionIndex, is_library_function
 from ..read.keys import KEYS
+from .moves import is_move, linear
 from .tables import Tables
 
 _TENSOR = BaseType("Tensor")
@@ -35,6 +36,7 @@ class Declared:
     fields: Mapping[str, Located]
     source: Located | None  # the string of the schema; None when the schema was derived
     given: frozenset[str] = frozenset()  # the keys that were written, rightly or not
+    transposes: Declared | None = None  # the operator whose body, transposed, it has
 
 
 def parse_located_schema(located: Located, report: Report) -> tuple[Schema, Located] | None:
@@ -67,7 +69,7 @@ def expand(
             report.error(entry.place, f'an entry without the key "{head}"', expected=expected)
         return [], []
     required = _REQUIRED[entry.mechanism]
-    if entry.mechanism == "nn" and not entry.fields.keys() >= _DISPATCHES:
+    if entry.mechanism == "nn" and not _says_kernels(entry.fields):
         required = ("cname", *required)
     require_keys(entry.fields, required, keys, entry.place, report)
     written = fields.pop(head)
@@ -85,9 +87,14 @@ def expand(
 
 
 _REQUIRED = {"native": (), "cwrap": ("cname", "types", "backends"), "nn": ("gradients",)}
-#: What an nn entry has in the place of kernels by name.
+#: What an nn entry has in the place of kernels by name, if it has no body.
 _DISPATCHES = {"dispatch", "backward_dispatch"}
 _FILE_OF = {"native": "native_functions.yaml", "nn": "nn.yaml", "cwrap": "a cwrap file"}
+
+
+def _says_kernels(fields: Mapping[str, Located]) -> bool:
+    """Whether an nn entry says its kernels, if not by name."""
+    return fields.keys() >= _DISPATCHES or is_move(fields.get("body"))
 
 
 def _expand_cwrap(declared: Declared, tables: Tables, report: Report) -> list[Declared]:
@@ -130,7 +137,7 @@ class _Nn:
         self.arguments = tuple(replace(a, kwarg_only=False) for a in self.schema.arguments)
 
     def expand(self) -> tuple[list[Declared], list[Entry]]:
-        if "gradients" not in self.fields or not ({*self.fields} >= _DISPATCHES or "cname" in self.fields):
+        if "gradients" not in self.fields or not ("cname" in self.fields or _says_kernels(self.fields)):
             return [], []
         if not self.checked():
             return [], []
@@ -142,8 +149,9 @@ class _Nn:
         self.backward_batching = self.fields.pop("backward_batching", self.fields.get("batching"))
         self.gradients = tuple(self.gradient_names())
         self.unsaved = frozenset(self.unsaved_names())
-        self.result = self.fields.pop("result", None)
-        backward_derivatives = self.fields.pop("backward_derivatives", None)
+        self.moves = is_move(self.fields.get("body"))
+        self.result = self.fields.pop("result", self.text("auto_linear") if self.moves else None)
+        backward_derivatives = self.fields.pop("backward_derivatives", self.of_transposed())
         backward_dispatch = self.fields.pop("backward_dispatch", None)
         self.backward_native = self.fields.pop("backward_native", None)
         operators = [self.backward(backward_dispatch)]
@@ -209,13 +217,25 @@ class _Nn:
 
     # -- the operators
 
-    def kernels(self, suffix: str, given: Located | None) -> Located:
-        """The dispatch of the forward or the backward operator.
+    def of_transposed(self) -> Located | None:
+        """The derivatives of an operator that puts elements back: they are moved again."""
+        if not self.moves or len(self.arguments) < 1:
+            return None
+        body, first = self.fields["body"], self.arguments[0].name
+        others = "".join([f", {a.name}" for a in self.arguments[1:]])
+        formulas = {
+            "grad_output": linear(self.schema, body, "grad"),
+            first: "zeros_like(grad)",
+            "result": f"{self.base}_backward(grad_output_t, {first}_p{others})",
+        }
+        return replace(body, value={k: replace(body, value=v, starts=()) for k, v in formulas.items()})
+
+    def kernels(self, suffix: str, given: Located | None) -> Located | None:
+        """The dispatch of the forward or the backward operator; None where a body says it.
 
         A backend's own kernel, ``meta_NAME_forward``, goes before one without its device's name.
         """
         if self.cname is None:
-            assert given is not None
             return given
         dispatch = dict(given.value) if given is not None else {}
         written = {name.strip() for key in dispatch for name in key.split(",")}
@@ -270,7 +290,9 @@ class _Nn:
         returns = tuple(Return(_TENSOR, f"grad_{g}" if count > 1 else None) for g in self.gradients)
         schema = Schema(OperatorName(f"{self.base}_backward"), tuple(arguments), (), (), returns, count > 1)
         doc = self.text(f"The gradients of ``{self.base}``.")
-        fields = {"dispatch": self.kernels("backward", dispatch), "doc": doc, "dtypes": self.inexact()}
+        fields = {"doc": doc, "dtypes": self.inexact(), **self.dispatched("backward", dispatch)}
+        if self.moves:
+            fields |= {"opmath": Located(False, self.place), "result": self.text("same")}
         if self.backward_batching is not None:
             fields["batching"] = self.backward_batching
         if self.backward_layout is not None:
@@ -279,7 +301,13 @@ class _Nn:
             fields["flops"] = self.backward_flops
         if self.backward_native is not None:
             fields["native"] = self.backward_native
-        return self.derived(schema, fields)
+        made = self.derived(schema, fields)
+        return replace(made, transposes=self.declared) if self.moves else made
+
+    def dispatched(self, suffix: str, given: Located | None) -> dict[str, Located]:
+        """The field ``dispatch`` of the forward or the backward operator."""
+        kernels = self.kernels(suffix, given)
+        return {} if kernels is None else {"dispatch": kernels}
 
     def inexact(self) -> Located:
         """The dtypes that have gradients: what is declared, without bools and integers."""
@@ -305,7 +333,7 @@ class _Nn:
             True,
         )
         doc = self.text(f"``{self.base}``, and what its backward needs.")
-        made = {"dispatch": self.kernels("forward", self.fields.get("dispatch")), "doc": doc}
+        made = {"doc": doc, **self.dispatched("forward", self.fields.get("dispatch"))}
         if "batching" in self.fields:
             made["batching"] = self.fields["batching"]
         if "layout" in self.fields:
@@ -323,8 +351,8 @@ class _Nn:
 
     def without_buffers(self) -> list[Declared]:
         """NAME itself is recorded; ``NAME_forward`` is another name for it."""
-        kernels = self.kernels("forward", self.fields.get("dispatch"))
-        operator = replace(self.declared, fields={**self.fields, "dispatch": kernels})
+        kernels = self.dispatched("forward", self.fields.get("dispatch"))
+        operator = replace(self.declared, fields={**self.fields, **kernels})
         schema = replace(self.schema, name=OperatorName(f"{self.base}_forward"))
         alias = self.derived(schema, {"doc": self.text(f"The same as ``{self.base}``.")})
         fields = {k: v for k, v in alias.fields.items() if k not in ("dtypes", "opmath", "promote")}

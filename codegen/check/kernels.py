@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from ...ir.bodies import NATIVE_KERNELS, Body, BodyCall, kernel_of_body, name_without
 from ...ir.expressions import Attribute, Call, Constant, Elements, Expr, Lambda, Name, rewritten
+from ...ir.moves import FORMS, Move
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.names import COMPOSITES
 from ..model.operators import EXPRESSIONS, Formula, Kernel, Primitive
@@ -15,6 +16,7 @@ from ..model.source import Located
 from ..parse.formula import as_text, length_of, parse_formula, place_of
 from ..read.fields import length_of_scalar
 from ..read.functions import ABSOLUTE, Arity, Function, FunctionIndex, is_library_function, of_library
+from .expand import Declared
 from .names import (
     BUILTINS,
     TENSOR_BUILTINS,
@@ -258,6 +260,31 @@ class KernelChecker:
         changed = rewritten(form, change)
         assert isinstance(changed, Lambda)
         return changed, calls
+
+    def moves(self, declared: Declared, move: Move) -> dict[str, Kernel]:
+        """The kernels that move elements, or put them back, of each backend that has such."""
+        of = declared.transposes or declared
+        form = Attribute(Name(FORMS), of.schema.name.method)
+        arguments = tuple(map(Name, move.arguments))
+        layout = declared.fields.get("layout")
+        order = "K" if layout is not None and str(layout.value).startswith("like(") else "C"
+        operand: tuple[Expr, ...] = Constant(order), move.fill, Name(move.source)
+        body = of.fields["body"]
+        if of is not declared:
+            body = replace(body, value=f"the transposed of {of.schema.name.function}", starts=())
+            gradient, source = declared.schema.arguments[:2]
+            sizes = Attribute(Name(source.name), "shape") if source.is_tensor else Name(source.name)
+            operand = Name(gradient.name), sizes
+        found = {}
+        for backend in self.sources.tables.backends.values():
+            name = "" if backend.group else str(backend.capabilities.get("moves", ""))
+            name += "_back" if name and of is not declared else ""
+            functions = self.sources.functions.find(name, self.modules[backend.name]) if name else ()
+            if functions:
+                call = Call(Name(name), (form, *operand, *arguments))
+                formula = Formula(body, call)
+                found[backend.name] = Kernel(formula, None, {name: functions[0].qualified})
+        return found
 
     def native(self, schema: Schema, value: Located) -> Formula | None:
         """The expression of a native kernel; None when it is wrong, which is reported."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from ...ir.bodies import Body
+from ...ir.moves import Move
 from ..model.annotations import default
 from ..model.diagnostics import Report
 from ..model.names import BINARY_OPERATORS, CATEGORIES, COMPOSITES, OTHER_LAYOUT
@@ -25,15 +26,17 @@ from ..model.source import Located, Place
 from ..read.fields import kind_of, known_word, known_words, words
 from ..read.keys import KEYS
 from .batching import BatchingChecker
-from .bodies import body_of, with_what_follows
+from .bodies import body_of
 from .expand import Declared
 from .expected import expected_values
 from .kernels import KernelChecker, Sources
 from .layouts import parse_layouts, parse_mixtures
+from .moves import is_move
 from .refusals import OPERANDS, refusals
 from .rules import SymbolicChecker
 from .samples import SampleChecker
 from .signatures import check_autogen, check_signature
+from .transposes import move_of, what_follows
 
 VARIANTS = ("function", "method")
 PROMOTE_KINDS = ("default", "int_to_float", "always_bool", "complex_to_float", "bool_to_long", "none")
@@ -82,12 +85,12 @@ class OperatorChecker:
     def operator(self, declared: Declared) -> Operator:
         """The operator of an entry; mistakes are reported and left out."""
         check_signature(declared, self.report)
-        declared = replace(declared, fields=with_what_follows(declared.schema, declared.fields))
+        declared = replace(declared, fields=what_follows(declared.schema, declared.fields))
         fields, schema = declared.fields, declared.schema
         tags = self.tags(fields.get("tags"), schema)
         factory = self.factory(declared)
-        body = self.body(declared)
-        kernels = self.kernels(declared, tags, factory is not None, body)
+        body, move = self.body(declared), move_of(declared, self.sources.functions, self.report)
+        kernels = self.kernels(declared, tags, factory is not None, body, move)
         composite = any(key in COMPOSITES for key in kernels)
         promote, promoted = self.promotion(declared, tags, composite)
         zero_dim, numbers = self.promotion_of_some(declared)
@@ -104,6 +107,8 @@ class OperatorChecker:
             kernels=kernels,
             tags=tags,
             body=body,
+            move=move,
+            transposes="" if declared.transposes is None else str(declared.transposes.schema.name),
             native=self.native(declared, tags),
             autogen=autogen,
             inplace_variants=self.inplace_variants(declared, autogen),
@@ -321,21 +326,25 @@ class OperatorChecker:
         """What the operator computes over rows, where its entry says it so."""
         located = declared.fields.get("body")
         primitives = self.sources.tables.primitives.pointwise
-        return None if located is None else body_of(declared.schema, located, primitives, self.report)
+        if located is None or is_move(located):
+            return None
+        return body_of(declared.schema, located, primitives, self.report)
 
     def kernels(
-        self, declared: Declared, tags: frozenset[str], factory: bool, body: Body | None
+        self, declared: Declared, tags: frozenset[str], factory: bool, body: Body | None, move: Move | None
     ) -> dict[str, Kernel]:
         """By dispatch key: those that ``dispatch`` says; of a body those of all backends that run such."""
         made = {}
         if body is not None:
             made = self.kernel_checker.bodies(declared.schema, declared.fields["body"], body)
+        if move is not None:
+            made = self.kernel_checker.moves(declared, move)
         return made | self.dispatched(declared, tags, factory)
 
     def dispatched(self, declared: Declared, tags: frozenset[str], factory: bool) -> dict[str, Kernel]:
         """The kernels that ``dispatch`` says."""
         located = declared.fields.get("dispatch")
-        if located is None and "body" in declared.fields:
+        if located is None and ("body" in declared.fields or declared.transposes is not None):
             return {}
         if located is None:
             return {} if "dispatch" in declared.given else self.composite_by_name(declared, tags)

@@ -30,6 +30,7 @@ from ...ir.expressions import (
     replaced,
     walk,
 )
+from ...ir.moves import Move
 from ...ir.scans import Scan
 from ...ir.writer import write
 from ..check.names import BUILTINS
@@ -42,6 +43,8 @@ from .ufuncs import Ufuncs
 
 #: The function of symbolics that has the steps of a function computed in the dtype that the operator's are.
 WIDENED = "widened"
+#: The function of symbolics that moves elements.
+MOVED = "moved"
 #: The module of symbolics whose functions cast, which is no step.
 CASTS = "symbolics"
 
@@ -62,11 +65,15 @@ def with_symbolic(operator: Operator, primitives: Mapping[str, Primitive], index
     composite = any(key.startswith("Composite") for key in operator.kernels)
     if operator.symbolic is not None or not operator.kernels or composite:
         return operator
-    if EXPRESSIONS.isdisjoint(operator.tags) and operator.body is None:
+    if operator.transposes:
+        return replace(operator, no_symbolic="it puts elements back")
+    if EXPRESSIONS.isdisjoint(operator.tags) and operator.body is None and operator.move is None:
         return replace(operator, no_symbolic="it is not pointwise")
     try:
         if operator.body is not None:
             rule = _symbolic_of_body(operator, operator.body, primitives, index)
+        elif operator.move is not None:
+            rule = _symbolic_of_move(operator, operator.move, primitives, index)
         else:
             rule = derived_symbolic(
                 operator.schema, operator.kernels, operator.opmath, primitives, index, operator.is_loss
@@ -104,6 +111,18 @@ def _symbolic_of_body(
     writer = _RowsWriter(operator.schema, replace(kernel, calls={}), operator.opmath, primitives, index)
     writer.body = body
     return _rule(writer, body.by_presence(writer.results), operator.schema)
+
+
+def _symbolic_of_move(
+    operator: Operator, move: Move, primitives: Mapping[str, Primitive], index: FunctionIndex
+) -> Rule:
+    """The symbolic of an operator that moves elements. Raises NoForm where a function says its dims."""
+    if isinstance(move.dims[0], Call):
+        raise NoForm("a function says along which dims it moves elements")
+    kernel = next(iter(operator.kernels.values()))
+    writer = _Writer(operator.schema, replace(kernel, calls={}), False, primitives, index)
+    given = Name(move.source), move.fill, Name("result"), *map(Name, move.arguments)
+    return _rule(writer, Call(writer.called(MOVED, None), (move.form(), *given)), operator.schema)
 
 
 def _rule(writer: _Writer, made: Expr, schema: Schema) -> Rule:

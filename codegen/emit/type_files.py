@@ -54,7 +54,7 @@ class BackendFiles:
         self.stem = backend.name.lower()
         self.scalars = [s for s in declared.scalar_types if s.name in backend.scalar_types]
         reduced = any(s.is_reduced for s in self.scalars)
-        given = (derived, backend, functions, structures, declared.primitives, reduced)
+        given = (derived, backend, functions, structures, declared.primitives, reduced, scope.package)
         self.native_forms = self._native_forms()
         self.array_specialiser = Specialiser(*given, native_forms=self.native_forms)
         self.nodes = self._array_nodes()

@@ -10,6 +10,7 @@ from typing import Any
 from ...ir.bodies import Body
 from ...ir.expressions import Call, Expr, names_in
 from ...ir.kernels import NativeKernel
+from ...ir.moves import Move
 from ...ir.routines import Routine, Routines
 from .modules import ModuleClass
 from .names import APART, IMPLICIT, LIMITED, STRIDED
@@ -204,6 +205,8 @@ class Operator:
     write_back: Rule | None = None  # of a view: the tensor after a write to the view
     flops: Rule | None = None  # how many operations on numbers a call counts as
     body: Body | None = None  # what it computes over rows, of which its kernels are made
+    move: Move | None = None  # where its elements come from, of which its kernels are made
+    transposes: str = ""  # the operator of which it is the transposed; ``move`` is that one's
     native: Formula | None = None  # the expression of its native kernel, where its kernel is a function
     doc: str = ""
     accepted: Mapping[str, Located] = field(default_factory=dict)  # PyTorch's keys without effect here

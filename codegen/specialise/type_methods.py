@@ -27,6 +27,7 @@ from ...ir.expressions import (
     replaced,
     rewritten,
 )
+from ...ir.moves import FORMS
 from ...ir.statements import is_none, names, tuple_of
 from ...ir.types import Types, ValueType
 from ..derive.derived import Derived
@@ -94,16 +95,19 @@ class Specialiser:
         structures: Mapping[str, str],
         primitives: Mapping[str, Primitive],
         reduced: bool,
+        package: str,
         array_nodes: frozenset[str] = frozenset(),
         native_forms: NativeForms | None = None,
     ) -> None:
-        """``reduced``: whether the backend has reduced types; ``array_nodes``: its Nodes over arrays.
+        """``reduced``: whether the backend has reduced types; ``package``: where what is generated goes;
+        ``array_nodes``: its Nodes over arrays.
 
         ``native_forms`` makes native kernels, for a backend that can call them.
         """
         self.derived = derived
         self.costs = CostModel(primitives)
         self.native_forms = native_forms
+        self.package = package
         self.closed = self.costs.closed() | (frozenset() if native_forms is None else native_forms.functions)
         self.backend = backend
         self.kernel_functions = functions
@@ -351,6 +355,8 @@ class Specialiser:
             names["dtype"] = dtype
         if operator.body is not None:
             names[NATIVE_KERNELS] = self.kernels_of_body(operator.name, operator.body)
+        if operator.move is not None:
+            names[FORMS] = self.forms_of_moves(operator.name)
         tree = kernel.formula.tree
         foreign = {n for n, qualified in kernel.calls.items() if first and ":" in qualified}
         if first:
@@ -369,6 +375,12 @@ class Specialiser:
         if self.native_forms is None:
             return Constant(None)
         return self.native_forms.of_body(kernel_of_body(name.method), body)
+
+    def forms_of_moves(self, name: OperatorName) -> Expr:
+        """The module that has the forms of operators that move elements, noted for import."""
+        short = alias(f"{name.namespace}_forms" if name.namespace else "forms")
+        self.modules[short] = f"{self.package if name.namespace else 'tengen.generated'}.moves"
+        return Name(short)
 
     def native_form(self, operator: Operator, kernel: Kernel, hooked: bool = False) -> NativeForm | None:
         """How an elementwise operator of the Types that native kernels are made for calls its own.

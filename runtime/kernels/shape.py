@@ -13,7 +13,7 @@ from ..core.user_stack import program_stacklevel
 from ..fast_paths import operation
 from . import cpu
 from .copies import copy_in_rows, in_rows
-from .dims import wrap_dim, wrap_dims
+from .dims import wrap_dim
 from .dtypes import is_complex
 from .layout import (
     MAX_NUMEL,
@@ -182,33 +182,21 @@ def stack(tensors: Sequence[Array], dim: int = 0) -> Array:
 # ------------------------------------------------------------------------------- repeating
 
 
-def repeat_shape(shape: Shape, repeats: Shape) -> Shape:
-    """The shape of ``repeat``; RuntimeError for fewer repeats than dims, or a negative one."""
+def repeated_dims(shape: Shape, repeats: Shape) -> Shape:
+    """The dims of ``repeat``, from the last ones back, which may be more than there are.
+
+    RuntimeError for fewer repeats than dims, or a negative one.
+    """
     missing = len(repeats) - len(shape)
     if missing < 0:
         raise RuntimeError(
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
         )
-    result = tuple([n * r for n, r in zip((1,) * missing + shape, repeats, strict=True)])
     for n in repeats:
         if n < 0:
-            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(result)}")
-    return result
-
-
-def repeat(self: Array, repeats: Shape) -> Array:
-    """``self`` ``repeats[d]`` times along each dim, with new dims in front if there are more repeats."""
-    shape = repeat_shape(self.shape, repeats)
-    padded = (1,) * (len(repeats) - self.ndim) + self.shape
-    # Each dim of size n that is repeated becomes two, (repeats, n), of which the first is broadcast; what has
-    # one element or is not repeated needs no second, and so there are no more than an array may have.
-    twice: list[int] = []
-    single: list[int] = []
-    for r, n in zip(repeats, padded, strict=True):
-        two = r != 1 and n != 1
-        twice += (r, n) if two else (r * n,)
-        single += (1, n) if two else (n,)
-    return np.broadcast_to(self.reshape(single), twice).copy().reshape(shape)
+            result = [n * r for n, r in zip((1,) * missing + shape, repeats, strict=True)]
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {result}")
+    return tuple(range(-len(repeats), 0))
 
 
 def repeat_interleave_indices(repeats: Array, output_size: int | None = None) -> Array:
@@ -228,26 +216,7 @@ def repeat_interleave_indices(repeats: Array, output_size: int | None = None) ->
 # ----------------------------------------------------------------------------- rearranging
 
 
-def flip(self: Array, dims: Shape) -> Array:
-    """The elements in reverse order along ``dims``."""
-    axes = wrap_dims(dims, self.ndim)
-    if not self.ndim:
-        return self.copy()
-    index = tuple([slice(None, None, -1) if d in axes else slice(None) for d in range(self.ndim)])
-    return self[index].copy("K")
-
-
-def roll(self: Array, shifts: Shape, dims: Shape = ()) -> Array:
-    """The elements moved on by ``shifts`` along ``dims``, those that fall out entering at the start."""
-    axes = roll_dims(self, shifts, dims)
-    if self.size == 0:
-        return self.copy()
-    if not dims:
-        return np.roll(self.reshape(-1), shifts[0]).reshape(self.shape)
-    return row_major(np.roll(self, shifts, axes))
-
-
-def roll_dims(self: Array, shifts: Shape, dims: Shape) -> Shape:
+def roll_dims(shape: Shape, shifts: Shape, dims: Shape) -> Shape:
     """The dims of ``roll`` from 0 on, none for an array without elements, which is not rolled.
 
     RuntimeError when they do not pair with the shifts, IndexError when there is no such dim.
@@ -256,37 +225,11 @@ def roll_dims(self: Array, shifts: Shape, dims: Shape) -> Shape:
         raise RuntimeError("`shifts` required")
     if (dims or len(shifts) > 1) and len(shifts) != len(dims):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
-    if self.size == 0:
+    if 0 in shape:
         return ()
-    if dims and not self.ndim:
+    if dims and not shape:
         raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
-    return tuple([wrap_dim(d, self.ndim) for d in dims])
-
-
-def tril(self: Array, diagonal: int = 0) -> Array:
-    """The matrices with zeros above a diagonal."""
-    return np.where(_lower(self, diagonal), self, self.dtype.type(0))
-
-
-def triu(self: Array, diagonal: int = 0) -> Array:
-    """The matrices with zeros below a diagonal."""
-    return np.where(_lower(self, diagonal - 1), self.dtype.type(0), self)
-
-
-def _lower(self: Array, diagonal: int) -> Array:
-    check_matrices(self.shape)
-    rows, columns = self.shape[-2:]
-    # Beyond the corners the mask is the same, and numbers stay small; np.tri takes longer for few of them.
-    edge = max(min(diagonal, columns), -rows)
-    kind = np.int16 if rows + columns < 1 << 15 else np.int64
-    first, second = np.arange(rows, dtype=kind), np.arange(-edge, columns - edge, dtype=kind)
-    return np.greater_equal(first[:, None], second)
-
-
-def check_matrices(shape: Shape) -> None:
-    """RuntimeError unless the shape is that of a matrix or a batch of them."""
-    if len(shape) < 2:
-        raise RuntimeError("input tensor must have at least 2 dimensions")
+    return tuple([wrap_dim(d, len(shape)) for d in dims])
 
 
 def diag_embed_layout(ndim: int, size: int, offset: int, dim1: int, dim2: int) -> tuple[int, int, int]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..core.scalar_type import bool_, dtype, int64
+from ..kernels.move_plans import Form, Plans
 from .builder import Ref, constant, onnx
 from .errors import Unsupported
 from .sizes import dynamic, terms_of
@@ -176,6 +177,30 @@ def padded(self: Ref, pad: Any, value: Any, result: Any, mode: str = "constant")
     fill = constant(value, source.dtype) if mode == "constant" else None
     made: Ref = onnx.Pad(source, int_vector([*low, *high]), fill, mode=mode)
     return cast(made, self.dtype)
+
+
+def moved(form: Form, self: Ref, fill: Any, result: Any, *arguments: Any) -> Ref:
+    """What the form of a body makes of the elements, by the constant sources of all places."""
+    if any([dynamic(n) for n in self.shape]):
+        raise Unsupported("elements that move along a dynamic axis")
+    if 0 in self.shape:
+        return full_result(fill, result)
+    plan = form(Plans, tuple(self.shape), *arguments)
+    made = identity(self) if plan.axes is None else onnx.Transpose(self, perm=[*plan.axes])
+    if plan.axes is None and plan.seen != plan.source:
+        made = reshaped(self, plan.seen)
+    for d, along in plan.dims.items():
+        index, there = along.by_element()
+        made = onnx.Gather(made, constant(index), axis=d)
+        if there is not None:
+            made = onnx.Where(
+                constant(there.reshape(-1, *(1,) * (len(plan.seen) - d - 1))),
+                made,
+                constant(fill, self.dtype),
+            )
+    if plan.mask is not None:
+        made = onnx.Where(constant(plan.mask), made, constant(fill, self.dtype))
+    return reshaped(made, plan.shape) if plan.made != plan.shape else made
 
 
 def filled(shape: Any, value: Any, kind: dtype) -> Ref:

@@ -50,6 +50,8 @@ def test_every_name_that_generated_code_uses_is_reserved() -> None:
     own |= {f"{a.name}_t" for s in schemas for a in s.arguments}
     bodies = [o.body for o in DECLARED.operators if o.body is not None]
     own |= {name for body in bodies for name, _ in body.statements}  # of lambdas
+    moves = [o.move for o in DECLARED.operators if o.move is not None]
+    own |= {name for move in moves for name in (*move.sizes, *move.places, *move.numbers)}
     for schema in schemas:
         results = [r.name or f"result{i}" for i, r in enumerate(schema.returns)]
         own |= {*results, *(f"grad_{name}" for name in results)}

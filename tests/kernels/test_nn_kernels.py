@@ -16,7 +16,6 @@ from tengen.kernels.nn import (
     embedding,
     loss,
     normalization,
-    padding,
 )
 
 torch = pytest.importorskip("torch")
@@ -242,40 +241,6 @@ def test_batch_norm(training: bool) -> None:
         check_gradients(gradients, out, [s, t, u], grad)
     with pytest.raises(RuntimeError, match="running_mean should contain 3 elements not 2"):
         batch_norm.batch_norm_with_stats(rand(4, 3), None, None, rand(2), None, True, 1e-5)
-
-
-PADS = [
-    ((3, 4), (1, 2)),
-    ((2, 3, 4), (1, 2)),
-    ((2, 3, 4), (1, 2, 0, 1)),
-    ((2, 3, 4, 5), (3, 1, 2, 2)),
-    ((2, 3, 4, 5), (-1, 2, 1, -2)),
-    ((1, 2, 3, 4, 5), (1, 2, 0, 1, 2, 2)),
-]
-
-
-@pytest.mark.parametrize(("shape", "pad"), PADS)
-def test_pad(shape: Any, pad: Any) -> None:
-    x = rand(*shape)
-    check(padding.constant_pad_nd(x, pad, 1.5), F.pad(torch.tensor(x), pad, value=1.5))
-    dims = len(pad) // 2
-    for name in ("reflection", "replication"):
-        t = leaf(x)
-        out = getattr(torch._C._nn, f"{name}_pad{dims}d")(t, pad)
-        check(getattr(padding, f"{name}_pad_forward")(x, pad), out)
-        if min(pad) >= 0:  # torch crops its gradients wrongly for some negative pads
-            grad = rand(*out.shape)
-            check_gradients([getattr(padding, f"{name}_pad_backward")(grad, x, pad)], out, [t], grad)
-
-
-def test_pad_errors() -> None:
-    for x, pad in ((rand(3), (1, 1, 1)), (rand(3), (1, 1, 1, 1)), (rand(3), (-2, -2))):
-        with pytest.raises(RuntimeError):
-            padding.constant_pad_nd(x, pad, 0)
-        with pytest.raises(RuntimeError):
-            torch.constant_pad_nd(torch.tensor(x), pad)
-    with pytest.raises(RuntimeError, match="less than the corresponding input dimension"):
-        padding.reflection_pad_forward(rand(2, 3), (3, 0))
 
 
 @pytest.mark.parametrize("scale", [False, True])

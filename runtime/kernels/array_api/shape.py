@@ -9,8 +9,8 @@ import numpy as np
 
 from .. import shape as host, views as host_views
 from ..dims import wrap_dim
-from ..nn import columns as host_columns, padding as host_padding
-from .common import Array, cast, moved, moved_back, number_of, replaced
+from ..nn import columns as host_columns
+from .common import Array, cast, moved_back, replaced
 
 Shape = tuple[int, ...]
 
@@ -52,47 +52,9 @@ def stack(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
     return xp.stack(list(tensors), axis=wrap_dim(dim, first.ndim + 1))
 
 
-def flip(xp: Any, self: Array, dims: Shape) -> Array:
-    """The elements in reverse order along ``dims``."""
-    return moved(xp, host.flip, self, dims)
-
-
-def roll(xp: Any, self: Array, shifts: Shape, dims: Shape = ()) -> Array:
-    """The elements moved along ``dims``; what leaves on one side comes back on the other."""
-    return moved(xp, host.roll, self, shifts, dims)
-
-
-def repeat(xp: Any, self: Array, repeats: Shape) -> Array:
-    """The array several times along each dimension."""
-    return moved(xp, host.repeat, self, repeats)
-
-
 def repeat_interleave_indices(xp: Any, repeats: Array, output_size: int | None = None) -> Array:
     """The index of each element, as often as it is to be repeated: that is known by values only."""
     return xp.on_host(host.repeat_interleave_indices, None, repeats, output_size)[0]
-
-
-def _lower(self: Array, diagonal: int) -> Any:
-    rows, columns = self.shape[-2:]
-    return np.tri(rows, columns, diagonal, dtype=bool)
-
-
-def _triangle(xp: Any, self: Array, mask: Any) -> Array:
-    return xp.where(xp.from_host(mask), self, xp.zeros_like(self))
-
-
-def tril(xp: Any, self: Array, diagonal: int = 0) -> Array:
-    """The lower triangle; zeros elsewhere. RuntimeError for less than two dimensions."""
-    if self.ndim < 2:
-        raise RuntimeError("tril: input tensor must have at least 2 dimensions")
-    return _triangle(xp, self, _lower(self, diagonal))
-
-
-def triu(xp: Any, self: Array, diagonal: int = 0) -> Array:
-    """The upper triangle; zeros elsewhere. RuntimeError for less than two dimensions."""
-    if self.ndim < 2:
-        raise RuntimeError("triu: input tensor must have at least 2 dimensions")
-    return _triangle(xp, self, ~_lower(self, diagonal - 1))
 
 
 def diag_embed(xp: Any, self: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Array:
@@ -178,35 +140,7 @@ def unfold_backward(xp: Any, grad: Array, sizes: Shape, dim: int, size: int, ste
     return moved_back(xp, host_views.unfold, grad, sizes, dim, size, step)
 
 
-# -- padding, columns ------------------------------------------------------------------------
-
-
-def constant_pad_nd(xp: Any, self: Array, pad: Shape, value: Any) -> Array:
-    """The array with so many elements of ``value`` before and behind its last dimensions."""
-    places = host_padding.constant_pad_nd(np.arange(1, self.size + 1).reshape(self.shape), pad, 0)
-    filler = xp.full((1,), number_of(value, self.dtype, xp), dtype=self.dtype)
-    extended = xp.concat([filler, xp.reshape(self, (-1,))], axis=0)
-    return xp.reshape(xp.take(extended, xp.constant(places.reshape(-1)), axis=0), places.shape)
-
-
-def reflection_pad_forward(xp: Any, self: Array, padding: Shape) -> Array:
-    """The array with its reflection around it."""
-    return moved(xp, host_padding.reflection_pad_forward, self, padding)
-
-
-def reflection_pad_backward(xp: Any, grad_output: Array, self: Array, padding: Shape) -> Array:
-    """The gradient of ``reflection_pad_forward``."""
-    return moved_back(xp, host_padding.reflection_pad_forward, grad_output, self.shape, padding)
-
-
-def replication_pad_forward(xp: Any, self: Array, padding: Shape) -> Array:
-    """The array with copies of its border around it."""
-    return moved(xp, host_padding.replication_pad_forward, self, padding)
-
-
-def replication_pad_backward(xp: Any, grad_output: Array, self: Array, padding: Shape) -> Array:
-    """The gradient of ``replication_pad_forward``."""
-    return moved_back(xp, host_padding.replication_pad_forward, grad_output, self.shape, padding)
+# -- columns ------------------------------------------------------------------------
 
 
 def im2col(xp: Any, self: Array, kernel_size: Shape, dilation: Shape, padding: Shape, stride: Shape) -> Array:

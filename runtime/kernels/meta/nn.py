@@ -19,7 +19,6 @@ from ..nn.embedding_bag import GREATEST, bag_count
 from ..nn.loss import check_nll, check_nll2d
 from ..nn.max_windows import fractional_shape
 from ..nn.normalization import group_shapes, layer_shapes
-from ..nn.padding import mirror_shape, pad_pairs, padded_shape
 from ..nn.pooling import adaptive_out, avg_pool_window, pool_window
 from ..nn.recurrent import Weights, gate_count, rnn_layer_shapes
 from ..nn.recurrent_cells import expect_gates
@@ -210,19 +209,6 @@ def meta_col2im(
     """The image."""
     shape = col2im_shape(self, output_size, kernel_size, dilation, padding, stride)
     return MetaArray(shape, self.dtype)
-
-
-def meta_constant_pad(self: MetaArray, pad: Shape) -> MetaArray:
-    """The padded shape."""
-    return MetaArray(padded_shape(self.shape, pad_pairs(pad, self.ndim)), self.dtype)
-
-
-def meta_mirrored(self: MetaArray, padding: Shape, reflect: bool) -> MetaArray:
-    """The padded shape."""
-    return MetaArray(mirror_shape(self, padding, reflect), self.dtype)
-
-
-# --------------------------------------------------------------- embedding and norms
 
 
 def meta_embedding(weight: MetaArray, indices: MetaArray) -> MetaArray:

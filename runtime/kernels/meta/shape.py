@@ -7,15 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..dims import wrap_dims
 from ..layout import check_fits, strides_in
 from ..shape import (
     cat_shape,
     cat_strides,
-    check_matrices,
     diag_embed_shape,
-    repeat_shape,
-    roll_dims,
     stack_shape,
 )
 from .array import MetaArray
@@ -44,30 +40,11 @@ def meta_stack(tensors: Sequence[MetaArray], dim: int = 0) -> MetaArray:
     return MetaArray(stack_shape([a.shape for a in tensors], dim)[1], tensors[0].dtype)
 
 
-def meta_repeat(self: MetaArray, repeats: Shape) -> MetaArray:
-    return MetaArray(repeat_shape(self.shape, repeats), self.dtype)
-
-
 def meta_repeat_interleave(repeats: MetaArray, output_size: int | None = None) -> MetaArray:
     """The length depends on the data, so it must be given. NotImplementedError without it."""
     if output_size is None:
         raise NotImplementedError("the output shape depends on the data: give output_size for meta tensors")
     return MetaArray((output_size,), repeats.dtype)
-
-
-def meta_flip(self: MetaArray, dims: Shape) -> MetaArray:
-    wrap_dims(dims, self.ndim)
-    return self.copy("K")
-
-
-def meta_roll(self: MetaArray, shifts: Shape, dims: Shape = ()) -> MetaArray:
-    roll_dims(self, shifts, dims)
-    return MetaArray(self.shape, self.dtype)
-
-
-def meta_triangle(self: MetaArray) -> MetaArray:
-    check_matrices(self.shape)
-    return MetaArray(self.shape, self.dtype)
 
 
 def meta_diag_embed(self: MetaArray, offset: int = 0, dim1: int = -2, dim2: int = -1) -> MetaArray:
