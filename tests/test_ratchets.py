@@ -138,7 +138,7 @@ RATCHETS: dict[Callable[[], int], int] = {
     fast_paths_by_hand: 25,
     texts_read_back: 0,
     largest_ring: 16,
-    lines_by_hand: 124228,
+    lines_by_hand: 124260,
     kernels_that_raise_in_silence: 0,
     composites_that_raise_in_silence: 0,
 }
