@@ -121,6 +121,7 @@ def _primitive(
         name=name,
         arguments=count,
         function=function,
+        place=fields["function"].place if "function" in fields else None,
         operator=fields["operator"].value if "operator" in fields else None,
         symbol=fields["symbol"].value if known_symbol(fields.get("symbol"), report) else None,
         helper=fields["helper"].value if "helper" in fields else None,

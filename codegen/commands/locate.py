@@ -141,8 +141,10 @@ class Locator:
         return Spot(spot.place, spot.length, tuple(related))
 
     def primitive(self, name: str, operand: int | None, named: str) -> Spot:
-        """The derivative of a primitive by an operand, or an operator in its ONNX form."""
+        """The derivative of a primitive by an operand, or an operator in its ONNX form, or its function."""
         row = self.declared.primitives[name]
+        if row.place is not None and named == row.function:
+            return Spot(row.place, len(named))
         formula = None if operand is None or row.derivative is None else row.derivative[operand]
         if formula is not None:
             return whole(formula)

@@ -357,6 +357,7 @@ class Primitive:
     name: str  # "arctan2", of the array namespace, or of a function of its own
     arguments: int
     function: str | None = None  # that, as a Kernel's: expressions call it by its bare name
+    place: Place | None = None  # where that is said
     operator: str | None = None  # the same function over Tensors: "atan2"
     symbol: str | None = None  # the same in Python: "+", "-x"
     helper: str | None = None  # the same of Python numbers: "module.function", below tengen.formulas

@@ -52,8 +52,8 @@ def main(file: str, references: str, package: str = "") -> int:
 def answered(name: str) -> dict[str, Any]:
     """What was found about an operator, or in the table of primitives."""
     if name == PRIMITIVES:
-        rows = declared.declarations().primitives.values()
-        return {"operator": name, "mistakes": [asdict(m) for row in rows for m in mistakes(row)]}
+        wrong = mistakes(declared.declarations().primitives)
+        return {"operator": name, "mistakes": [asdict(m) for m in wrong]}
     found = verdict(name)
     return {
         "operator": name,

@@ -182,7 +182,8 @@ def test_an_operator_that_is_an_expression_needs_no_entry(tmp_path: Path) -> Non
     folder = Path(__file__).parents[1] / "bad_declarations" / "surroundings"
     shutil.copytree(folder, tmp_path / "all")
     shutil.copy(declarations_dir() / "primitives.yaml", tmp_path / "all" / "declarations")
-    shutil.copy(runtime_dir() / "kernels" / "special.py", tmp_path / "all" / "runtime" / "kernels")
+    for module in ("pointwise", "polynomials", "special"):
+        shutil.copy(runtime_dir() / "kernels" / f"{module}.py", tmp_path / "all" / "runtime" / "kernels")
     shutil.copytree(runtime_dir() / "onnx", tmp_path / "all" / "runtime" / "onnx", dirs_exist_ok=True)
     (tmp_path / "all" / "declarations" / "native_functions.more.yaml").write_text("""
 - func: gaussian(Tensor self, Tensor other) -> Tensor

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 
 import pytest
-from primitive_functions import function_of
 
 import tengen
 from tengen.codegen.derive.ufuncs import Ufuncs
@@ -14,6 +13,7 @@ from tengen.core import interception
 from tengen.ir.reader import read_expression
 from tengen.ir.writer import write
 from tengen.testing.declared import declarations
+from tengen.testing.primitives import function_of
 
 
 @pytest.mark.parametrize(

@@ -352,7 +352,7 @@ INNOCENT = """
 
 @pytest.fixture(scope="module")
 def verified(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, subprocess.CompletedProcess[str]]:
-    """The table of primitives with two mistakes, and what is told of it, of those above, and of two scans.
+    """The table of primitives with four mistakes, and what is told of it, of those above, and of two scans.
 
     One scan ends the process that calls it.
     """
@@ -363,6 +363,8 @@ def verified(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, subprocess.
     for path, old, new in (
         (folder / "primitives.yaml", '["cos(x)"]', '["-cos(x)"]'),
         (folder / "primitives.yaml", "onnx.Cosh(", "onnx.Coshh("),
+        (folder / "primitives.yaml", '["-bessel_y1(x)"]', '["bessel_y1(x)"]'),
+        (folder / "primitives.yaml", "scipy.special:k1e", "scipy.special:k1f"),
         (scratch.root / "runtime" / "kernels" / "scans.py", head, "    import os; os._exit(7)\n"),
     ):
         text = path.read_text(encoding="utf-8")
@@ -383,8 +385,10 @@ def test_the_table_of_primitives_and_those_who_did_nothing(
     assert f"{at}: error: the derivative of sin by x is wrong at x=" in done.stdout, done.stdout
     has_onnx = find_spec("onnx") is not None
     assert ('error: ONNX has no operator "Coshh"' in done.stdout) == has_onnx, done.stdout
+    assert "error: the derivative of bessel_y0 by x is wrong at x=" in done.stdout, done.stdout
+    assert "error: there is no function scipy.special:k1f: module 'scipy.special' has no" in done.stdout
     of_scans = done.stdout.count(": error: cum")
-    assert done.stdout.count(": error: ") == 1 + has_onnx + of_scans, done.stdout
+    assert done.stdout.count(": error: ") == 3 + has_onnx + of_scans, done.stdout
     assert done.returncode == 1
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from primitive_functions import function_of
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
@@ -22,6 +21,7 @@ from tengen.onnx import symbolics, symbolics_pointwise  # noqa: E402
 from tengen.onnx.errors import Unsupported  # noqa: E402
 from tengen.onnx.export import newest_opset  # noqa: E402
 from tengen.testing.declared import declarations  # noqa: E402
+from tengen.testing.primitives import function_of  # noqa: E402
 from tengen.testing.symbolics import NOT_ITS, TOLERANCES, session_of  # noqa: E402
 
 HOMES: tuple[ModuleType, ...] = (symbolics, symbolics_pointwise)
@@ -30,6 +30,7 @@ DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float3
 #: Inside of the domains, at their ends and outside.
 FLOATS = (math.nan, math.inf, -math.inf, 0.0, -0.0, 0.25, -0.25, 0.5, 1.0, -1.0, 1.5, 2.5, -3.5, 3.0)
 INTEGERS = (0, 1, 2, 3, 5, 7)
+FLOATING = ("float32", "float64")
 NUMBERS = (True, 3, 0.75)
 
 
@@ -123,7 +124,7 @@ def in_onnxruntime(primitive: Primitive, given: list[Any]) -> np.ndarray[Any, An
 
 def by_numpy(primitive: Primitive, given: list[Any]) -> np.ndarray[Any, Any] | None:
     """What NumPy gives; None where it refuses. Functions of their own are called with float32 and float64."""
-    if primitive.function is not None and any(v.dtype not in ("float32", "float64") for v in given):
+    if primitive.function is not None and any(getattr(v, "dtype", "") not in FLOATING for v in given):
         return None
     try:
         with np.errstate(all="ignore"):
