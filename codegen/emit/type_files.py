@@ -54,11 +54,13 @@ class BackendFiles:
         self.stem = backend.name.lower()
         self.scalars = [s for s in declared.scalar_types if s.name in backend.scalar_types]
         reduced = any(s.is_reduced for s in self.scalars)
-        given = (derived, backend, functions, structures, declared.primitives, reduced, scope.package)
+        given = (derived, backend, functions, structures, declared.primitives, reduced)
         self.native_forms = self._native_forms()
-        self.array_specialiser = Specialiser(*given, native_forms=self.native_forms)
+        forms = self.native_forms
+        self.array_specialiser = Specialiser(*given, native_forms=forms, package=scope.package)
         self.nodes = self._array_nodes()
-        self.specialiser = Specialiser(*given, frozenset(n.name for n in self.nodes), self.native_forms)
+        names = frozenset(n.name for n in self.nodes)
+        self.specialiser = Specialiser(*given, names, forms, scope.package)
         #: What the C machine runs of each module, by the functions' names.
         self.fast_paths = FastPaths()
         #: Whether the classes are mixed into Types that are there: those that add nothing are left out.

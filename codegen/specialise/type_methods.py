@@ -84,6 +84,10 @@ _PROMOTING = {
 }
 
 
+#: The package of what is generated of tengen.
+_TENGEN = "tengen.generated"
+
+
 class Specialiser:
     """Makes the methods of one backend's classes."""
 
@@ -95,14 +99,14 @@ class Specialiser:
         structures: Mapping[str, str],
         primitives: Mapping[str, Primitive],
         reduced: bool,
-        package: str,
         array_nodes: frozenset[str] = frozenset(),
         native_forms: NativeForms | None = None,
+        package: str = _TENGEN,
     ) -> None:
-        """``reduced``: whether the backend has reduced types; ``package``: where what is generated goes;
-        ``array_nodes``: its Nodes over arrays.
+        """``reduced``: whether the backend has reduced types; ``array_nodes``: its Nodes over arrays.
 
-        ``native_forms`` makes native kernels, for a backend that can call them.
+        ``native_forms`` makes native kernels, for a backend that can call them; ``package`` is where what is
+        generated goes.
         """
         self.derived = derived
         self.costs = CostModel(primitives)
@@ -379,7 +383,7 @@ class Specialiser:
     def forms_of_moves(self, name: OperatorName) -> Expr:
         """The module that has the forms of operators that move elements, noted for import."""
         short = alias(f"{name.namespace}_forms" if name.namespace else "forms")
-        self.modules[short] = f"{self.package if name.namespace else 'tengen.generated'}.moves"
+        self.modules[short] = f"{self.package if name.namespace else _TENGEN}.moves"
         return Name(short)
 
     def native_form(self, operator: Operator, kernel: Kernel, hooked: bool = False) -> NativeForm | None:

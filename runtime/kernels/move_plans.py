@@ -268,9 +268,9 @@ class Plans:
         else:
             seen = tuple(shape)
             at = [wrap_dim(d, ndim) for d in named] if lists and ndim else list(wrap_dims(named, ndim))
-        short = [values for values, count in lists if len(values) != count * len(at)]
-        if short:
-            raise RuntimeError(f"{len(short[0])} numbers do not go with {len(at)} dimensions")
+        wrong = [values for values, count in lists if len(values) != count * len(at)]
+        if wrong and 0 not in shape:
+            raise RuntimeError(f"{len(wrong[0])} numbers do not go with {len(at)} dimensions")
         found: dict[int, Along] = {}
         for number, d in enumerate(at):
             given = [v for values, count in lists for v in values[number * count : (number + 1) * count]]

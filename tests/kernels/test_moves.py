@@ -93,6 +93,7 @@ def test_arrays_without_elements_and_without_dims() -> None:
     empty, number = np.zeros((0, 3)), np.float32(3).reshape(())
     assert move(forms.flip, "C", 0, empty, (0,)).shape == (0, 3)
     assert move(forms.roll, "C", 0, empty, (1,), (7,)).shape == (0, 3)
+    assert move(forms.roll, "C", 0, empty, (1, 2), (0, 1)).shape == (0, 3)
     assert move(forms.constant_pad_nd, "C", 2, empty, (0, 0, 1, 0)).tolist() == [[2, 2, 2]]
     assert move_back(forms.constant_pad_nd, np.ones((1, 3)), (0, 3), (0, 0, 1, 0)).shape == (0, 3)
     for name, arguments in (("flip", ((0,),)), ("roll", ((3,), ())), ("constant_pad_nd", ((),))):
@@ -112,6 +113,7 @@ ERRORS: list[tuple[str, tuple[Any, ...], type[Exception], str]] = [
     ("constant_pad_nd", ((1, 1, 1),), RuntimeError, "must be even"),
     ("constant_pad_nd", ((1,) * 6,), RuntimeError, "no more than twice"),
     ("constant_pad_nd", ((-2, -2),), RuntimeError, "negative padding -2 and -2"),
+    ("constant_pad_nd", ((-4, 9),), RuntimeError, "negative padding -4 and 9"),
     ("reflection_pad1d", ((3, 0),), RuntimeError, "padding \\(3, 0\\) at dimension 1 of input \\[2, 3\\]"),
     ("replication_pad2d", ((1, 0, 0, 0),), RuntimeError, "Expected 3D or 4D"),
     ("replication_pad1d", ((-2, -1),), RuntimeError, "too small"),

@@ -8,7 +8,7 @@ from .common import Shape
 def padded_dims(shape: Shape, pad: Shape) -> Shape:
     """The dims of which ``pad`` has how much is added before and behind each: the last ones, the last first.
 
-    RuntimeError for an odd length, for more pairs than dims, and where a negative one leaves too little.
+    RuntimeError for an odd length, for more pairs than dims, and where negative ones cut off too much.
     """
     ndim = len(shape)
     if len(pad) % 2:
@@ -21,7 +21,7 @@ def padded_dims(shape: Shape, pad: Shape) -> Shape:
     dims = _dims(pad)
     for d in reversed(dims):
         before, after = _pair(pad, d)
-        if shape[d] + before + after < 0:
+        if shape[d] + min(before, 0) + min(after, 0) < 0:
             raise RuntimeError(
                 f"The input size {shape[d]}, plus negative padding {before} and {after} resulted in a "
                 "negative output size, which is invalid."
