@@ -198,7 +198,7 @@ int ufunc_import(void);
 int is_ufunc(PyObject *object);
 PyObject *ufunc_result(PyObject *function, PyObject *const *operands, Py_ssize_t count);
 int ufunc_into(PyObject *function, PyObject *const *operands, Py_ssize_t count, PyObject *into);
-PyObject *rows_result(PyObject *kernel, PyObject *const *operands, Py_ssize_t count, int keep);
+PyObject *rows_result(PyObject *kernel, PyObject *const *operands, Py_ssize_t count, PyObject *dim, PyObject *keep);
 
 /* -- native kernels: kernels.c -------------------------------------------------------------------------------- */
 
@@ -206,7 +206,7 @@ PyObject *machine_add_loop(PyObject *module, PyObject *arguments);
 
 /* -- what kernels do with arrays: arrays.c -------------------------------------------------------------------- */
 
-int are_rows(PyObject *array, PyObject *dim);
+int are_rows(PyObject *array);
 int have_rows_of(PyObject *array, PyObject *shape);
 PyObject *number_like(PyObject *array, PyObject *number);
 int is_packed(PyArrayObject *array);

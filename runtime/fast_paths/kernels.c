@@ -53,7 +53,9 @@ static void note_small(Native *native, const PyUFuncObject *ufunc, PyObject *row
     int is_rows = PyTuple_Check(rows), first = record->types[0];
     if (is_rows ? ufunc->nargs > MOST_ROWS : ufunc->core_enabled || ufunc->nout != 1) return;
     for (int i = 1; i < ufunc->nargs; i++) {
-        if (record->types[i] != first) return;
+        int own = is_rows && i >= ufunc->nin && record->types[i] != first;
+        if (record->types[i] != first && !own) return;
+        if (is_rows) native->types[i] = own ? record->types[i] : -1;
     }
     if (first == NPY_FLOAT || first == NPY_DOUBLE) native->loops[first == NPY_DOUBLE] = record->function;
     if (!is_rows) return;

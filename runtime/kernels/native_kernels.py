@@ -27,10 +27,7 @@ def of_reduced_rows(name: str, self: Array, keepdim: bool) -> Array | None:
     return None if kernel is None else of_rows(kernel, self, keepdim)
 
 
-@fast_path(
-    "is_same keepdim False -> L1; local kernel; local self; rows 1; give; "
-    "L1:; is_same keepdim True; local kernel; local self; rows_keeping 1; give"
-)
+@fast_path("local kernel; local self; constant -1; local keepdim; rows 1; give")
 def of_rows(kernel: np.ufunc, self: Array, keepdim: bool) -> Array:
     """What a kernel makes of each row of a contiguous array: a number of the same dtype."""
     out = np.empty((*self.shape[:-1], 1) if keepdim else self.shape[:-1], self.dtype)

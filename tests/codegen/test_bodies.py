@@ -232,8 +232,8 @@ def test_the_fast_path() -> None:
     assert BodyCall.read(call.written()) == call
     first, *others = code.text.split("; fetch_kernel ")
     assert first == "array self; store row0; have_rows_of row0 sizes; is_none weight => L1"
-    assert others[0].startswith("k.scaled; local row0; array weight; rows_keeping 2")
-    assert others[1].startswith("k.scaled_without_weight; local row0; rows_keeping 1")
+    assert others[0].startswith("k.scaled; local row0; array weight; constant -1; constant True; rows 2")
+    assert others[1].startswith("k.scaled_without_weight; local row0; constant -1; constant True; rows 1")
 
 
 def test_rows_over_the_last_dims_by_their_sizes() -> None:
