@@ -28,8 +28,6 @@ from .names import (
 from .tables import Primitives, Tables
 
 # What a pointwise expression may ask of an array itself.
-#: The namespace of NumPy's arrays.
-NUMPY = "numpy"
 _POINTWISE_ATTRIBUTES = frozenset({"dtype", "real", "imag", "astype", "conj", "conjugate"})
 
 
@@ -201,12 +199,15 @@ class KernelChecker:
                     Name(name),
                     Name(NATIVE_KERNELS),
                     body.by_presence(lambda absent: Constant(name_without(native, absent))),
-                    body.form(of_ufuncs=backend.namespace == NUMPY),
+                    body.form(),
                     body.kept,
+                    tuple([kind.value for kind in body.kinds]),
+                    body.together,
                     body.nonempty,
-                    Name(body.dim),
+                    Name(body.dim) if body.dim else body.dims,
                     body.dim if body.sizes else "",
                     body.keepdim,
+                    Name("dtype") if body.takes_dtype else Constant(None),
                     tuple(map(Name, body.rows)),
                     tuple(map(Name, body.shared)),
                     tuple(map(Name, body.numbers)),

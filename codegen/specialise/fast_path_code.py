@@ -271,6 +271,9 @@ class Code:
         """Of contiguous rows by its native kernel; without one, and of others, the fast path is left."""
         if body.kernels == _NONE:
             raise Unwritable("a body without a native kernel")
+        match body.dtype:
+            case Conditional(unasked):
+                self.test(unasked, OUT)
         rows = [f"row{number}" for number in range(len(body.rows))]
         for name, row in zip(rows, body.rows, strict=True):
             self.push(row)

@@ -223,25 +223,3 @@ PyObject *joined(PyObject *list, PyObject *dim, int new_dim) {
     if (made != NULL) copy_beside(arrays, count, product(dims, 0, axis), (PyArrayObject *)made);
     return made;
 }
-
-/* -- sums ----------------------------------------------------------------------------------------------------- */
-
-/* The sum of all elements of a small contiguous array, as its product with ones, and as an array. NULL without an
-   exception where it is for Python to say.
-   Repeats kernels/sums.py: sum_small. Compared by test_kernels.py: test_kernels. */
-PyObject *total(PyObject *given) {
-    if (!is_array(given) || !PyArray_ISCARRAY_RO((PyArrayObject *)given)) return NULL;
-    PyArrayObject *array = (PyArrayObject *)given;
-    int type = PyArray_TYPE(array);
-    if (type != NPY_FLOAT && type != NPY_DOUBLE) return NULL;
-    PyArrayObject *ones = (PyArrayObject *)PyTuple_GET_ITEM(layout.ones, type == NPY_DOUBLE);
-    npy_intp count = PyArray_SIZE(array), step = PyArray_ITEMSIZE(array);
-    if (count < 2 || count > PyArray_SIZE(ones)) return NULL;
-    Py_INCREF(PyArray_DESCR(array));
-    PyArrayObject *sum = (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(array), 0, NULL, NULL, NULL, 0, NULL);
-    if (sum == NULL) return NULL;
-    clear_flags();
-    PyDataType_GetArrFuncs(PyArray_DESCR(array))->dotfunc(PyArray_DATA(array), step, PyArray_DATA(ones), step, PyArray_DATA(sum), count, array);
-    if (fetestexcept(FLAGS)) Py_CLEAR(sum); /* NumPy warns */
-    return (PyObject *)sum;
-}

@@ -12,6 +12,7 @@
    of which each operand and result is a row or a number, and results may be of a type of their own. */
 typedef struct {
     void *loops[2];
+    void *columns[2]; /* the same of rows side by side, of another kernel; NULL where none is known */
     int operands, results; /* 0 of one over elements */
     char is_row[MOST_ROWS];
     int types[MOST_ROWS]; /* -1: floats or doubles */

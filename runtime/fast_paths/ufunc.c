@@ -15,9 +15,9 @@
 #define MOST_ON_STACK 64
 /* So many elements at most: NumPy's choice costs little beside more. */
 #define MOST_ELEMENTS 4096
-/* And of native kernels of rows, which take longer for each, meanwhile holding the interpreter's lock. */
-#define MOST_OF_ROWS (1 << 15)
-/* And of rows whose elements are apart, which are copied from there on: STRIDED_ROWS of core/costs.py. */
+/* And of native kernels of rows, meanwhile holding the interpreter's lock: as many as threads do not share. */
+#define MOST_OF_ROWS (1 << 16)
+/* And of rows whose elements are apart; from there on another kernel goes over columns: STRIDED_ROWS of core/costs.py. */
 #define MOST_OF_STRIDED_ROWS (1 << 10)
 
 /* A loop of a ufunc, and the type of its result. */
@@ -293,7 +293,7 @@ static int find_rows(PyArrayObject *array, PyObject *dim, Rows *to) {
     const npy_intp *sizes = PyArray_DIMS(array);
     to->before = to->length = to->beside = 1;
     for (int d = 0; d < ndim; d++) *(d < to->axis ? &to->before : d < to->axis + to->axes ? &to->length : &to->beside) *= sizes[d];
-    return to->beside == 1 || PyArray_SIZE(array) <= MOST_OF_STRIDED_ROWS;
+    return 1;
 }
 
 /* Whether an operand is a row for each, or a number, of the first one's dtype. */
@@ -330,6 +330,28 @@ static int lay_rows(const Native *native, PyObject *const *operands, PyArrayObje
             else if (!has_shape(array, is_row, first, rows)) return 0;
         }
         if (is_row) steps[inside++] = within;
+    }
+    return 1;
+}
+
+/* The same for a kernel of rows side by side, the loop of which has tables of them: the steps from table to table, then
+   those in tables. What is no row is shared. */
+static int lay_columns(const Native *native, PyObject *const *operands, PyArrayObject **results, const Rows *rows, char **data,
+                       npy_intp *steps) {
+    PyArrayObject *first = (PyArrayObject *)operands[0];
+    int all = native->operands + native->results, inside = all;
+    for (int i = 0; i < all; i++) {
+        int is_operand = i < native->operands, is_row = native->is_row[i];
+        PyArrayObject *array = is_operand ? (PyArrayObject *)operands[i] : results[i - native->operands];
+        npy_intp size = PyArray_ITEMSIZE(array), within = size * rows->beside;
+        data[i] = PyArray_BYTES(array);
+        steps[i] = is_row ? within * rows->length : is_operand ? 0 : within;
+        if (is_operand) {
+            if (PyArray_TYPE(array) != PyArray_TYPE(first) || !PyArray_ISCARRAY_RO(array)) return 0;
+            if (is_row ? !has_shape(array, 1, first, rows) : PyArray_NDIM(array) != 0) return 0;
+        }
+        if (is_row) steps[inside++] = within;
+        if (is_row || !is_operand) steps[inside++] = size;
     }
     return 1;
 }
@@ -383,18 +405,26 @@ PyObject *rows_result(PyObject *kernel, PyObject *const *operands, Py_ssize_t co
     }
     PyArrayObject *first = (PyArrayObject *)operands[0], *results[MOST_ROWS] = {NULL};
     int type = operand_type(kernel, operands, count);
-    PyArrayMethod_StridedLoop *loop = type < 0 ? NULL : (PyArrayMethod_StridedLoop *)native.loops[type == NPY_DOUBLE];
     npy_intp size = PyArray_SIZE(first);
-    if (loop == NULL || PyArray_NDIM(first) == 0 || PyArray_NDIM(first) > MOST_DIMS || size == 0 || size > MOST_OF_ROWS) return NULL;
+    if (type < 0 || PyArray_NDIM(first) == 0 || PyArray_NDIM(first) > MOST_DIMS || size == 0 || size > MOST_OF_ROWS) return NULL;
     Rows rows;
     if (!PyBool_Check(keep) || !find_rows(first, dim, &rows)) return NULL;
+    int by_columns = rows.beside > 1 && size > MOST_OF_STRIDED_ROWS;
+    PyArrayMethod_StridedLoop *loop = (PyArrayMethod_StridedLoop *)(by_columns ? native.columns : native.loops)[type == NPY_DOUBLE];
+    if (loop == NULL) return NULL;
     char *data[MOST_ROWS];
-    npy_intp steps[2 * MOST_ROWS], leaps[MOST_ROWS];
+    npy_intp steps[3 * MOST_ROWS], leaps[MOST_ROWS];
     PyObject *given = NULL;
     if (new_results(&native, first, &rows, keep == Py_True, results) &&
-        lay_rows(&native, operands, results, &rows, data, steps, leaps)) {
+        (by_columns ? lay_columns(&native, operands, results, &rows, data, steps)
+                    : lay_rows(&native, operands, results, &rows, data, steps, leaps))) {
         clear_flags();
-        loop_over_rows(loop, &rows, native.operands + native.results, data, steps, leaps);
+        if (by_columns) {
+            npy_intp dims[] = {rows.before, rows.length, rows.beside};
+            loop(NULL, data, dims, steps, NULL);
+        } else {
+            loop_over_rows(loop, &rows, native.operands + native.results, data, steps, leaps);
+        }
         if (!fetestexcept(FLAGS)) given = given_results(results, native.results);
     }
     for (int i = 0; i < native.results; i++) Py_XDECREF(results[i]);

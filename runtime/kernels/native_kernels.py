@@ -35,10 +35,13 @@ def of_rows(kernel: np.ufunc, self: Array, keepdim: bool) -> Array:
     return out
 
 
-def kernel_of(name: str, dtype: np.dtype[Any], namespace: Kernels = kernels) -> Any:
-    """The form of a kernel for a dtype, that of a reduced type being another; None where there is none."""
+def kernel_of(name: str, dtype: np.dtype[Any], namespace: Kernels = kernels, way: str = "") -> Any:
+    """The form of a kernel for a dtype, that of a reduced type being another; None where there is none.
+
+    ``way`` is what the names of those end in that go another way over the elements.
+    """
     ending = _FORMS.get(dtype.char)
-    return None if ending is None else getattr(namespace, name + ending, None)
+    return None if ending is None else getattr(namespace, name + way + ending, None)
 
 
 def kernel_of_floats(name: str, dtype: np.dtype[Any]) -> Any:
