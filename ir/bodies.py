@@ -1,47 +1,81 @@
 """Bodies: what an operator computes of the rows of its operands, and the forms that follow from it.
 
-A row is what an operand has along one dim. Of a body follow NumPy's form, which is that of other array
-libraries too, the native kernel, and, in ``codegen/derive/rows.py``, gradients and tangents.
+A row is what an operand has along one dim. Of a body follow the form over arrays of any library, the native
+kernels, and, in ``codegen/derive/rows.py``, gradients and tangents.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from itertools import combinations
 
 from .expressions import (
+    ELEMENTWISE_COMPARISONS,
     Assigned,
     Call,
     Conditional,
     Constant,
     Elements,
     Expr,
-    Keyword,
     Lambda,
     Name,
     Operation,
     Parameter,
     Subscript,
     dotted,
+    names_in,
     replaced,
     rewritten,
+    walk,
 )
 from .kernels import NativeKernel, Operand
 from .scans import Scan
 
 #: Functions of a row that give one number, and what Tensors call them.
-REDUCTIONS = {"sum": "sum", "prod": "prod", "max": "amax", "min": "amin", "mean": "mean"}
+REDUCTIONS = {
+    "sum": "sum",
+    "prod": "prod",
+    "max": "amax",
+    "min": "amin",
+    "mean": "mean",
+    "any": "any",
+    "all": "all",
+}
 #: What marks a value on which, whatever it is, no result depends: it has no derivative.
 CONSTANT = "constant"
-#: The length of rows in bodies, and in NumPy's form the function that scans arrays, and the axis.
-LENGTH, SCAN, AXIS = "n", "scan", "axis"
+#: The length of rows in bodies, and in the form over arrays the functions that reduce and scan, and the axis.
+LENGTH, FOLD, SCAN, AXIS = "n", "fold", "scan", "axis"
 #: The argument that says whether a result that is one number for each row keeps the dim.
 KEEPDIM = "keepdim"
 #: What stands for the namespace of native kernels in the kernel of a backend.
 NATIVE_KERNELS = "native_kernels"
 #: Numbers by their names.
 CONSTANTS = ("inf", "nan")
+#: What the name of a native kernel ends in whose rows lie side by side, and the dim along which these are.
+IN_COLUMNS, _DOWN = "_in_columns", "m"
+
+
+class Kind(Enum):
+    """What the elements of a value are: of the dtype of the rows, or of which."""
+
+    OWN = "own"
+    TOTAL = "total"  # the same, of bools and integers int64; the dtype that is asked for
+    MEAN = "mean"  # the same; of bools and integers there is none
+    RUNNING = "running"  # as totals, but there is none as bool
+    COUNT = "int64"
+    CONDITION = "bool"
+    TEST = "test"  # bool, but uint8 of uint8
+
+    @property
+    def is_condition(self) -> bool:
+        """Whether it is true or false."""
+        return self in (Kind.CONDITION, Kind.TEST)
+
+
+#: Of kinds of results what the operands of native kernels are marked with.
+_MARKS = {Kind.COUNT: "int64", Kind.CONDITION: "bool", Kind.TEST: "bool"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,20 +87,24 @@ class BodyCall:
     name: Expr  # of the one that is there, which what operands are given may decide
     form: Lambda
     kept: tuple[bool, ...]
+    kinds: tuple[str, ...]  # of the results: the values of Kind
+    together: str  # what brings the results of parts of a row together, or ""
     nonempty: bool  # whether rows must have elements
     dim: Expr
     sizes: str  # of the argument that has the sizes of the last dims, if ``dim`` is that
     keepdim: Expr
+    dtype: Expr  # in which rows are taken, or None
     rows: tuple[Expr, ...]
     shared: tuple[Expr, ...]
     numbers: tuple[Expr, ...]
 
     def written(self) -> Call:
         """The call."""
-        kept = Elements("tuple", tuple(map(Constant, self.kept)))
-        what = self.kernels, self.name, self.form, kept, Constant(self.nonempty)
+        kept, kinds = [Elements("tuple", tuple(map(Constant, of))) for of in (self.kept, self.kinds)]
+        results = Elements("tuple", (kept, kinds, Constant(self.together), Constant(self.nonempty)))
         operands = Elements("tuple", self.rows), Elements("tuple", self.shared)
-        where = self.dim, Constant(self.sizes), self.keepdim
+        where = self.dim, Constant(self.sizes), self.keepdim, self.dtype
+        what = self.kernels, self.name, self.form, results
         return Call(self.function, (*what, *where, *operands, *self.numbers))
 
     @classmethod
@@ -79,20 +117,30 @@ class BodyCall:
                     kernels,
                     name,
                     Lambda() as form,
-                    Elements("tuple", kept),
-                    Constant(bool() as nonempty),
+                    Elements(
+                        "tuple",
+                        (
+                            Elements("tuple", kept),
+                            Elements("tuple", kinds),
+                            Constant(str() as together),
+                            Constant(bool() as nonempty),
+                        ),
+                    ),
                     dim,
                     Constant(str() as sizes),
                     keepdim,
+                    dtype,
                     Elements("tuple", rows),
                     Elements("tuple", shared),
                     *numbers,
                 ),
                 (),
             ):
-                flags = tuple([k.value for k in kept if isinstance(k, Constant)])
-                what = kernels, name, form, flags, nonempty, dim, sizes, keepdim
-                return cls(function, *what, rows, shared, tuple(numbers))
+                flags, marks = [
+                    tuple([k.value for k in of if isinstance(k, Constant)]) for of in (kept, kinds)
+                ]
+                what = kernels, name, form, flags, marks, together, nonempty
+                return cls(function, *what, dim, sizes, keepdim, dtype, rows, shared, tuple(numbers))
         return None
 
 
@@ -100,7 +148,7 @@ class BodyCall:
 class Body:
     """Statements over rows: of arguments and what was computed before, by functions, reductions and scans."""
 
-    dim: str  # the argument that says along which dim rows are, or over which
+    dim: str  # the argument that says along which dim rows are, or over which; "" where they are over all
     several: bool  # whether it may be several dims, or none for all of them
     sizes: bool  # whether it is the sizes of these dims, which are the last ones
     rows: tuple[str, ...]  # the operands
@@ -108,6 +156,7 @@ class Body:
     optional: tuple[str, ...]  # those of these that may be None
     numbers: tuple[str, ...]  # arguments that are one number for all rows
     keeps: bool  # whether an argument says that results keep the dim
+    takes_dtype: bool  # whether an argument says in which dtype rows are taken
     statements: tuple[tuple[str, Expr], ...]
     results: tuple[str, ...]
 
@@ -119,6 +168,8 @@ class Body:
     @property
     def dims(self) -> Expr:
         """The dims of rows, as formulas write them."""
+        if not self.dim:
+            return Elements("tuple", ())
         return Call(Name("last_dims"), (Name(self.dim),)) if self.sizes else Name(self.dim)
 
     @property
@@ -128,6 +179,29 @@ class Body:
         for name, expr in self.statements:
             numbers |= {name} if is_number(expr, numbers) else set()
         return tuple([name not in numbers for name in self.results])
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """Of each result what its elements are."""
+        known = self._kinds()
+        return tuple([known[name] for name in self.results])
+
+    def _kinds(self) -> dict[str, Kind]:
+        known: dict[str, Kind] = {}
+        for name, expr in self.statements:
+            known[name] = kind_of(expr, known)
+        return known
+
+    @property
+    def together(self) -> str:
+        """The reduction that brings results of parts of a row together, means by their weights; else ""."""
+        last = dict(self.statements)
+        match [last[name] for name in self.results]:
+            case [Call(Name(name), (row,))] if name in REDUCTIONS and not self.shared:
+                before = [row, *[e for n, e in self.statements if n != self.results[0]]]
+                apart = all([is_elementwise(e) and LENGTH not in names_in(e) for e in before])
+                return name if apart else ""
+        return ""
 
     @property
     def nonempty(self) -> bool:
@@ -161,26 +235,35 @@ class Body:
         count = range(len(self.optional) + 1)
         return [self.kernel(name, absent) for n in count for absent in combinations(self.optional, n)]
 
+    def kernel_of_columns(self, name: str) -> NativeKernel | None:
+        """The native kernel over rows side by side; None where results have rows, or these share some."""
+        if any(self.kept) or self.shared:
+            return None
+        plain = self.kernel(name)
+        inputs = [Operand(o.name, (_DOWN, LENGTH), o.dtype) if o.dims else o for o in plain.inputs]
+        outputs = [Operand(o.name, (LENGTH,), o.dtype) for o in plain.outputs]
+        statements = [(target, replaced(expr, {LENGTH: Name(_DOWN)})) for target, expr in plain.statements]
+        return NativeKernel(f"{name}{IN_COLUMNS}", tuple(inputs), tuple(outputs), tuple(statements))
+
     def kernel(self, name: str, absent: Collection[str] = ()) -> NativeKernel:
         """The native kernel, over rows that are contiguous, with what is one number for each of them."""
         inputs = [Operand(row, (LENGTH,)) for row in (*self.rows, *self.shared) if row not in absent]
         inputs += [Operand(n) for n in self.numbers]
         outputs = [
-            Operand(result, (LENGTH,) if kept else ())
-            for result, kept in zip(self.results, self.kept, strict=True)
+            Operand(result, (LENGTH,) if kept else (), _MARKS.get(kind, ""))
+            for result, kept, kind in zip(self.results, self.kept, self.kinds, strict=True)
         ]
-        statements = tuple([(target, _of_machine(expr, absent)) for target, expr in self.statements])
+        known = self._kinds()
+        statements = tuple([(target, _of_machine(expr, absent, known)) for target, expr in self.statements])
         return NativeKernel(name_without(name, absent), tuple(inputs), tuple(outputs), statements)
 
-    def form(self, of_ufuncs: bool = False) -> Lambda:
-        """The function of what scans, axes, the length of rows and the operands, over arrays of one library.
+    def form(self) -> Lambda:
+        """The function of what reduces and scans, axes, the length of rows and the operands, over arrays.
 
-        Reductions keep the axes. ``of_ufuncs``: they are NumPy's, whose ufuncs reduce in half the time of its
-        functions.
+        Reductions keep the axes.
         """
-        changed = _of_numpy if of_ufuncs else _of_arrays
         steps: list[Expr] = [
-            Assigned(target, rewritten(_asked(expr), changed)) for target, expr in self.statements
+            Assigned(target, rewritten(_asked(expr), _of_arrays)) for target, expr in self.statements
         ]
         results = [Name(name) for name in self.results]
         last = steps[-1]
@@ -191,7 +274,8 @@ class Body:
             steps.append(results[0] if len(results) == 1 else Elements("tuple", tuple(results)))
         body = steps[0] if len(steps) == 1 else Subscript(Elements("tuple", tuple(steps)), Constant(-1))
         return Lambda(
-            tuple(map(Parameter, (SCAN, AXIS, LENGTH, *self.rows, *self.shared, *self.numbers))), body
+            tuple(map(Parameter, (FOLD, SCAN, AXIS, LENGTH, *self.rows, *self.shared, *self.numbers))),
+            body,
         )
 
 
@@ -216,6 +300,33 @@ def is_reduction(expr: Expr) -> bool:
         case Call(Name(name)) if name in REDUCTIONS:
             return True
     return False
+
+
+def kind_of(expr: Expr, known: Mapping[str, Kind]) -> Kind:
+    """What the elements of an expression are, by the kinds of names."""
+    match expr:
+        case Name(name):
+            return known.get(name, Kind.OWN)
+        case Operation(symbol) if symbol in ELEMENTWISE_COMPARISONS:
+            return Kind.CONDITION
+        case Call(Name("any" | "all")):
+            return Kind.TEST
+        case Call(Name("sum" | "prod"), (row,)):
+            return Kind.COUNT if kind_of(row, known).is_condition else Kind.TOTAL
+        case Call(Name("mean")):
+            return Kind.MEAN
+        case Call(Name("cumsum" | "cumprod")):
+            return Kind.RUNNING
+        case Call(Name(name), (value,)) if name == CONSTANT:
+            return kind_of(value, known)
+        case Conditional(_, then):
+            return kind_of(then, known)
+    return Kind.OWN
+
+
+def is_elementwise(expr: Expr) -> bool:
+    """Whether each element is made of those in its place."""
+    return not any([is_reduction(part) or Scan.read(part) is not None for part in walk(expr)])
 
 
 def without_means(expr: Expr) -> Expr:
@@ -275,33 +386,29 @@ def is_number(expr: Expr, numbers: Collection[str]) -> bool:
     return all([is_number(part, numbers) for part in expr.parts])
 
 
-def _of_machine(expr: Expr, absent: Collection[str]) -> Expr:
+def _of_machine(expr: Expr, absent: Collection[str], known: Mapping[str, Kind]) -> Expr:
     """An expression of a body as native kernels have it, where these operands are None."""
 
     def change(part: Expr) -> Expr:
         match part:
             case Call(Name(name), (value,)) if name == CONSTANT:
                 return value
+            case Call(Name("sum"), (row,)) if kind_of(row, known).is_condition:
+                return Call(Name("count"), (row,))
+            case Call(Name("any" | "all" as name), (row,)):
+                return _tested(name, row, kind_of(row, known).is_condition)
         scan = Scan.read(part)
         return part if scan is None else scan.native()
 
     return rewritten(without_means(chosen(expr, absent)), change)
 
 
-def _of_numpy(expr: Expr) -> Expr:
-    """A part of a body as a function of NumPy."""
-    match expr:
-        case Call(Name("mean")):
-            total, length = without_means(expr).parts
-            return Operation("/", (_of_numpy(total), length))
-        case Call(Name(name), arguments) if is_reduction(expr):
-            keepdims = Keyword("keepdims", Constant(True))
-            return Call(dotted(f"xp.{_UFUNCS[name]}.reduce"), (*arguments, Name(AXIS)), (keepdims,))
-    return _of_arrays(expr)
-
-
-#: NumPy's ufuncs that reduce.
-_UFUNCS = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum"}
+def _tested(name: str, row: Expr, is_condition: bool) -> Expr:
+    """``any`` and ``all`` of numbers or conditions, as native kernels have them: any of conditions."""
+    if name == "any":
+        return Call(Name("any"), (row if is_condition else Operation("!=", (row, Constant(0))),))
+    fails = Operation("~x", (row,)) if is_condition else Operation("==", (row, Constant(0)))
+    return Operation("~x", (Call(Name("any"), (fails,)),))
 
 
 def _of_arrays(expr: Expr) -> Expr:
@@ -311,9 +418,8 @@ def _of_arrays(expr: Expr) -> Expr:
     match expr:
         case Call(Name(name), (value,)) if name == CONSTANT:
             return value
-        case Call(Name(name), arguments) if is_reduction(expr):
-            keywords = Keyword("axis", Name(AXIS)), Keyword("keepdims", Constant(True))
-            return Call(dotted(f"xp.{name}"), arguments, keywords)
+        case Call(Name(name), (row,)) if is_reduction(expr):
+            return Call(Name(FOLD), (Constant(name), row, Name(AXIS)))
         case Call(Name(name), arguments):
             return Call(dotted(f"xp.{name}"), arguments)
         case Name(name) if name in CONSTANTS:

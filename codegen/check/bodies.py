@@ -16,11 +16,13 @@ from ...ir.bodies import (
     AXIS,
     CONSTANT,
     CONSTANTS,
+    FOLD,
     KEEPDIM,
     LENGTH,
     REDUCTIONS,
     SCAN,
     Body,
+    Kind,
     is_number,
 )
 from ...ir.expressions import (
@@ -44,10 +46,14 @@ from .reserved import is_called
 
 #: What the only result is called.
 RESULT = "out"
-_HEAD = re.compile(r"over (\w+\[\w+: \w+\](?:, \w+\[(?:\w+: )?\w+\])*)\s*(?:\n|$)")
+_HEAD = re.compile(
+    r"over (\w+\[\w+: \w+\](?:, \w+\[(?:\w+: )?\w+\])*|\w+\[\w+\](?:, \w+\[\w+\])*)\s*(?:\n|$)"
+)
 _OPERAND = re.compile(r"(\w+)\[(?:(\w+): )?(\w+)\]")
 _OPERATORS = frozenset({"+", "-", "*", "/", "**", "-x", *ELEMENTWISE_COMPARISONS})
 _NUMBERS = ("float", "int", "Scalar")
+#: The argument that says in which dtype rows are taken.
+_DTYPE = "dtype"
 #: How an argument says over which dims rows are: it names one; or several, or none for all; or it has
 #: the sizes of the last ones.
 ONE, SEVERAL, SIZES = "one", "several", "sizes"
@@ -61,18 +67,26 @@ def with_what_follows(schema: Schema, fields: Mapping[str, Located]) -> Mapping[
     operands = [] if head is None else _OPERAND.findall(head[1])
     dim = operands[0][1] if operands else ""
     dims = _dims(schema)
-    if body is None or dim not in dims:
+    if body is None or (dim and dim not in dims):
         return fields
     rules = {ONE: {"dims": Located(dim, body.place)}, SEVERAL: "reduction", SIZES: "leading"}
     layout = tuple([Located("contiguous", body.place) for _ in schema.returns])
     follows = {
         "dtypes": Located("floating, reduced", body.place),
-        "result": Located("same", body.place),
         "layout": layout[0] if len(layout) == 1 else Located(layout, body.place),
     }
-    if all([dim for _, dim, _ in operands]):  # what rows share may be batched or not
+    if operands and all([dim for _, dim, _ in operands]):  # what rows share may be batched or not
         follows["batching"] = Located(rules[dims[dim]], body.place)
     return {**follows, **fields}
+
+
+def result_of(body: Body, of_floats: bool) -> str:
+    """How the dtypes of results follow, as `result` says it. ``of_floats``: it computes in nothing else."""
+    kinds = {*body.kinds}
+    if kinds in ({Kind.CONDITION}, {Kind.COUNT}):
+        return next(iter(kinds)).value
+    totals = {Kind.TOTAL, Kind.MEAN, Kind.RUNNING} if of_floats and not body.takes_dtype else set()
+    return "same" if kinds <= {Kind.OWN, *totals} else "dynamic"
 
 
 def _dims(schema: Schema) -> dict[str, str]:
@@ -135,12 +149,12 @@ class _BodyReader:
             report_scalar(self.located, message, "name = expression", self.report)
             return None
         self.numbers.discard(dim)
-        kind = _dims(self.schema)[dim]
+        kind = _dims(self.schema)[dim] if dim else SEVERAL
         self.several = kind != ONE
         statements = tuple([s for target, value in read if (s := self.statement(target, value)) is not None])
         results = self.results(statements)
         used = tuple([a.name for a in self.schema.arguments if a.name in self.numbers - {LENGTH}])
-        keeps = any([a.name == KEEPDIM for a in self.schema.arguments])
+        keeps, takes_dtype = [any([a.name == n for a in self.schema.arguments]) for n in (KEEPDIM, _DTYPE)]
         made = Body(
             dim,
             self.several,
@@ -150,6 +164,7 @@ class _BodyReader:
             tuple([name for name in self.shared if name in self.optional]),
             used,
             keeps,
+            takes_dtype,
             statements,
             results,
         )
@@ -165,23 +180,24 @@ class _BodyReader:
             return None
         operands = [_OPERAND.fullmatch(part) for part in found[1].split(", ")]
         names, along, lengths = zip(*[o.groups() for o in operands if o is not None], strict=True)
-        self.rows = tuple([name for name, dim in zip(names, along, strict=True) if dim is not None])
-        self.shared = tuple([name for name, dim in zip(names, along, strict=True) if dim is None])
         dims = [dim for dim in along if dim is not None]
+        self.rows = tuple([name for name, dim in zip(names, along, strict=True) if dim or not dims])
+        self.shared = tuple([name for name in names if name not in self.rows])
         integers = [*_dims(self.schema)]
         end = len(found[0].rstrip())
         if [*names] != self.tensors:
-            expected = f"over {', '.join(f'{name}[{dims[0]}: n]' for name in self.tensors)}"
+            dim = f"{dims[0]}: " if dims else ""
+            expected = f"over {', '.join(f'{name}[{dim}n]' for name in self.tensors)}"
             self.wrong("a body is over all tensors of the operator", 0, end, expected)
         elif {*lengths} != {LENGTH} or len({*dims}) > 1:
             self.wrong("all operands of a body have rows along one dim, n long", 0, end, "self[dim: n]")
-        elif dims[0] not in integers:
+        elif dims and dims[0] not in integers:
             at, help = text.index(f"[{dims[0]}") + 1, suggestion(dims[0], integers)
             self.wrong(f'"{dims[0]}" is no int argument', at, len(dims[0]), "the argument for a dim", help)
         elif maybe := [name for name in self.rows if name in self.optional]:
             at, expected = text.index(f"{maybe[0]}["), f"{maybe[0]}[n], a row that all rows share"
             self.wrong(f'the rows of "{maybe[0]}" may be None', at, len(maybe[0]), expected)
-        return dims[0] if self.good else None
+        return (dims[0] if dims else "") if self.good else None
 
     def statement(self, target: Expr, value: Expr) -> tuple[str, Expr] | None:
         """An assignment; what it assigns is known from there on."""
@@ -196,7 +212,7 @@ class _BodyReader:
         if target.id in (*REDUCTIONS, *SCANS, CONSTANT, *self.primitives):
             self.wrong(f'"{target.id}" is a function', at, length, "another name")
             return None
-        if target.id in (AXIS, SCAN, BEFORE, AFTER) or is_called(target.id):
+        if target.id in (AXIS, FOLD, SCAN, BEFORE, AFTER) or is_called(target.id):
             self.wrong(f'generated code uses the name "{target.id}" itself', at, length, "another name")
             return None
         self.check(value)

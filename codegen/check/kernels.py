@@ -31,8 +31,6 @@ from .primitives import Primitives
 from .tables import Tables
 
 # What a pointwise expression may ask of an array itself.
-#: The namespace of NumPy's arrays.
-NUMPY = "numpy"
 _POINTWISE_ATTRIBUTES = frozenset({"dtype", "real", "imag", "astype", "conj", "conjugate"})
 
 
@@ -225,17 +223,20 @@ class KernelChecker:
             name = "" if backend.group else str(backend.capabilities.get("bodies", ""))
             functions = self.sources.functions.find(name, self.modules[backend.name]) if name else ()
             if functions:
-                form, calls = self.with_primitives(body.form(of_ufuncs=backend.namespace == NUMPY))
+                form, calls = self.with_primitives(body.form())
                 call = BodyCall(
                     Name(name),
                     Name(NATIVE_KERNELS),
                     body.by_presence(lambda absent: Constant(name_without(native, absent))),
                     form,
                     body.kept,
+                    tuple([kind.value for kind in body.kinds]),
+                    body.together,
                     body.nonempty,
-                    Name(body.dim),
+                    Name(body.dim) if body.dim else body.dims,
                     body.dim if body.sizes else "",
                     body.keepdim,
+                    Name("dtype") if body.takes_dtype else Constant(None),
                     tuple(map(Name, body.rows)),
                     tuple(map(Name, body.shared)),
                     tuple(map(Name, body.numbers)),

@@ -26,7 +26,7 @@ from ..model.source import Located, Place
 from ..read.fields import kind_of, known_word, known_words, words
 from ..read.keys import KEYS
 from .batching import BatchingChecker
-from .bodies import body_of
+from .bodies import body_of, result_of
 from .expand import Declared
 from .expected import expected_values
 from .kernels import KernelChecker, Sources
@@ -124,7 +124,7 @@ class OperatorChecker:
             forbidden=forbidden,
             refuse_args=refuse_args,
             same_dtype=self.same_dtype(declared),
-            result=self.result(fields.get("result"), tags, promote),
+            result=self.result(declared, tags, promote, body),
             out=self.out(declared),
             overlap=self.overlap(declared, autogen),
             layout=self.layout(declared, composite),
@@ -488,7 +488,10 @@ class OperatorChecker:
         located = declared.fields.get("same_dtype")
         return () if located is None else self.arguments(declared, located, ("Tensor", "Tensor?", "Tensor[]"))
 
-    def result(self, located: Located | None, tags: frozenset[str], promote: str | None) -> str:
+    def result(self, declared: Declared, tags: frozenset[str], promote: str | None, body: Body | None) -> str:
+        located = declared.fields.get("result")
+        if located is None and body is not None:
+            return result_of(body, of_floats="dtypes" not in declared.given)
         if located is not None:
             known_word(str(located.value), located.place, RESULTS, "kind of result", self.report)
             return str(located.value)

@@ -285,7 +285,7 @@ class _RowsWriter(_Writer):
         match self.body.dims:
             case Call(Name(name), sizes):
                 return Call(self.called(name, None), sizes)
-        return Name(self.body.dim)
+        return self.body.dims
 
     def value(self, expr: Expr) -> Expr:
         match expr:
@@ -303,6 +303,8 @@ class _RowsWriter(_Writer):
                     self.called("scanned", None), (Constant(_SCANS[scan.name]), row, Name(self.body.dim), way)
                 )
             case Call(Name(name), (row,)) if is_reduction(expr):
+                if name not in _REDUCTIONS:
+                    raise NoForm(f"ONNX has no {name} of rows")
                 self.steps += 1
                 given = Constant(_REDUCTIONS[name]), self.value(row), self.dims, Constant(True)
                 return Call(self.called("reduced", None), given)

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from ...ir.bodies import CONSTANT, CONSTANTS, LENGTH, REDUCTIONS, Body, is_given, is_reduction
-from ...ir.expressions import Attribute, Call, Conditional, Constant, Elements, Expr, Name
+from ...ir.expressions import Attribute, Call, Conditional, Constant, Elements, Expr, Logical, Name
 from ...ir.scans import Scan
 from ..model.operators import Operator
 from ..parse.formula import result_names
@@ -22,6 +22,8 @@ _Nodes = dict[str, Node]
 #: The kinds of nodes that graphs of bodies have besides.
 _REDUCE, _ACROSS, _CONSTANT, _LENGTH = "reduce", "across", "constant", "length"
 _SCAN, _FLIP, _AS_ROW, _HELPER = "scan", "flip", "as_row", "helper"
+#: Reductions on which results depend in steps.
+_TESTS = ("any", "all")
 #: The scan that is linear.
 _LINEAR = "cumsum"
 
@@ -212,6 +214,8 @@ class RowsGraph(Graph):
     def _reduced(self, row: Expr, name: str) -> Expr:
         """A reduction. Rows without elements have no extreme: any number does, for nothing is made of it."""
         dim = self.dims
+        if name in _TESTS and self.body.several:  # which take an empty list for no dims
+            return Call(Attribute(row, name), (Logical("or", (dim, Constant(None))), Constant(True)))
         made, total = [
             Call(Attribute(row, method), (dim, Constant(True))) for method in (REDUCTIONS[name], "sum")
         ]
@@ -328,6 +332,8 @@ class RowsPlan(Plan):
         """What a node hands to its parts."""
         graph, part = self.rows, node.parts[0] if node.parts else node
         match node.kind:
+            case "reduce" if node.value in _TESTS:
+                return
             case "reduce":
                 yield part, graph.multiply(adjoint, self._share(node))
             case "flip":
@@ -373,6 +379,8 @@ class RowsPlan(Plan):
         graph, part = self.rows, node.parts[0] if node.parts else node
         moved = tangents.get(part, graph.zero)
         match node.kind:
+            case "reduce" if node.value in _TESTS:
+                return
             case "reduce":
                 yield graph.reduce("sum", graph.multiply(moved, self._share(node)))
             case "flip":

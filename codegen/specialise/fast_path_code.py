@@ -271,6 +271,9 @@ class Code:
         """Of contiguous rows by its native kernel; without one, and of others, the fast path is left."""
         if body.kernels == _NONE:
             raise Unwritable("a body without a native kernel")
+        match body.dtype:
+            case Conditional(unasked):
+                self.test(unasked, OUT)
         rows = [f"row{number}" for number in range(len(body.rows))]
         for name, row in zip(rows, body.rows, strict=True):
             self.push(row)
@@ -279,13 +282,16 @@ class Code:
         self._push_rows_kernel(body.name, body, rows, body.shared)
 
     def _are_rows(self, body: BodyCall, row: str) -> None:
-        """The fast path is left where the rows of an array are not its last dim."""
-        dim = self.local(body.dim)
-        if dim is None:
-            dim = "rows_dim"
+        """The fast path is left where an array has no rows, or not such as their sizes say."""
+        if not body.sizes:
+            self.add("are_rows", row)
+            return
+        sizes = self.local(body.dim)
+        if sizes is None:
+            sizes = "sizes_of_rows"
             self.push(body.dim)
-            self.add("store", dim)
-        self.add("have_rows_of" if body.sizes else "are_rows", row, dim)
+            self.add("store", sizes)
+        self.add("have_rows_of", row, sizes)
 
     def _push_rows_kernel(
         self, name: Expr, body: BodyCall, rows: Sequence[str], shared: Sequence[Expr]
@@ -311,7 +317,9 @@ class Code:
         for number in body.numbers:
             self.push(number)
             self.add("number_like", rows[0])
-        self._push_rows(len(rows) + len(shared) + len(body.numbers), body.keepdim)
+        self.push(Constant(-1) if body.sizes else body.dim)
+        self.push(body.keepdim)
+        self.add("rows", len(rows) + len(shared) + len(body.numbers))
 
     def _optional(self, operand: Expr) -> tuple[Expr, Expr]:
         """What says whether an optional operand is None, and its value where it is not."""
@@ -320,24 +328,6 @@ class Code:
             case Conditional(Operation("is", (tensor, Constant(value=None))), Constant(value=None), value):
                 return tensor, value
         return operand, operand
-
-    def _push_rows(self, count: int, keepdim: Expr) -> None:
-        """What the kernel makes of so many operands, with the dims kept or not."""
-        if isinstance(keepdim, Constant) and keepdim.value:
-            self.add("rows_keeping", count)
-            return
-        known = self.local(keepdim)
-        if known is None:
-            self.add("rows", count)
-            return
-        kept, end = self.label(), self.label()
-        self.add("is_same", known, "False", to=kept)
-        self.add("rows", count)
-        self.add("jump", to=end)
-        self.place(kept)
-        self.add("is_same", known, "True")
-        self.add("rows_keeping", count)
-        self.place(end)
 
     def invoke(self, expr: Expr) -> None:
         """The call that gives the result. Before it nothing is called that could have an effect."""

@@ -127,15 +127,22 @@ class NativeForms:
         """The namespace with the kernels of a body, for each scalar type; None where it has none."""
         if name not in self.kernels:
             kernels = body.kernels(name)
-            try:
-                for kernel in kernels:
-                    for scalar in SCALARS:
-                        lower(kernel, self.routines, scalar)
-            except Unlowerable:
+            if not all(map(self._lowers_whole, kernels)):
                 return Constant(None)
+            columns = body.kernel_of_columns(name)
+            kernels += [columns] if columns is not None and self._lowers_whole(columns) else []
             made = [k for kernel in kernels for k in (kernel, *map(kernel.reduced, REDUCED))]
             self.kernels.update({k.name: k for k in made})
         return Name(KERNELS)
+
+    def _lowers_whole(self, kernel: NativeKernel) -> bool:
+        """Whether a kernel over rows or columns has machine code, for each scalar type."""
+        try:
+            for scalar in SCALARS:
+                lower(kernel, self.routines, scalar)
+        except Unlowerable:
+            return False
+        return True
 
     def _lowers(self, kernel: NativeKernel) -> bool:
         """Whether all that a kernel computes has a native form, for each scalar type."""

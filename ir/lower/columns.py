@@ -61,8 +61,15 @@ class _Columns:
 
     def _tile(self, reduction: Call) -> _Tile:
         types = self.reductions.type_of(reduction), self.reductions.total_type_of(reduction)
-        made = [self.body.add(f"alloca [{TILE} x {t}], align 64") for t in (*types, types[0])]
+        made = [
+            self.body.add(f"alloca [{TILE} x {t}], align 64") for t in (*types, self._result_type(reduction))
+        ]
         return _Tile(*made)
+
+    def _result_type(self, reduction: Call) -> str:
+        """The type of what is kept of a reduction when its pass has ended."""
+        total = self.reductions.total_type_of(reduction)
+        return total if total.startswith("i") else self.reductions.type_of(reduction)
 
     def module(self) -> str:
         body = self.body
@@ -143,12 +150,12 @@ class _Columns:
 
     def _finish(self, r: Call) -> None:
         """What the reduction gives, where later passes and the results find it."""
-        type_, total_type, tile = self.reductions.type_of(r), self.reductions.total_type_of(r), self.tiles[r]
+        total_type, tile = self.reductions.total_type_of(r), self.tiles[r]
         with self.memory.over("0", self.width, parallel=True) as column:
             value = self.reductions.result(r, self._load(total_type, tile.total, column)).text
-            if type_ == "i32":
+            if total_type == "i32":
                 value = self.body.add(f"zext i1 {value} to i32")
-            self._store(type_, value, tile.result, column)
+            self._store(self._result_type(r), value, tile.result, column)
 
     def _results(self, shared: Mapping[Expr, ScalarOperand]) -> None:
         values = _Values(self, "0", dict(shared))
@@ -168,8 +175,10 @@ class _Columns:
 
     def reduced(self, r: Call, column: str) -> Value:
         """The value of a reduction of a pass that has ended."""
-        type_ = self.reductions.type_of(r)
+        type_ = self._result_type(r)
         text = self._load(type_, self.tiles[r].result, column)
+        if type_ == "i64":
+            return Value(text, Kind.LONG)
         if type_ == "i32":
             return Value(self.body.add(f"icmp ne i32 {text}, 0"), Kind.BOOL)
         return Value(text, Kind.FLOAT)

@@ -12,8 +12,11 @@ from .instructions import Instructions, Kind, Unlowerable, Value, float_constant
 from .scalars import Operand, ScalarLowering
 
 #: Functions of many values that give one, by what they start from.
-_FIRST = {"sum": 0.0, "prod": 1.0, "max": float("-inf"), "min": float("inf"), "any": 0.0}
+_FIRST = {"sum": 0.0, "prod": 1.0, "max": float("-inf"), "min": float("inf"), "any": 0.0, "count": 0.0}
 NAMES = tuple(_FIRST)
+#: Those of conditions, and what the values of blocks are brought together in where that is another type.
+_OF_CONDITIONS = ("any", "count")
+_TOTALS = {"sum": "double", "count": "i64"}
 
 
 def is_reduction(expr: Expr) -> bool:
@@ -38,23 +41,24 @@ class Reductions:
 
     def type_of(self, reduction: Call) -> str:
         """The type of what a block's elements are brought together in."""
-        return "i32" if _name(reduction) == "any" else self.scalars.width.llvm
+        return "i32" if _name(reduction) in _OF_CONDITIONS else self.scalars.width.llvm
 
     def total_type_of(self, reduction: Call) -> str:
         """The type of what blocks are brought together in."""
-        return "double" if _name(reduction) == "sum" else self.type_of(reduction)
+        return _TOTALS.get(_name(reduction)) or self.type_of(reduction)
 
     def first(self, reduction: Call) -> str:
         """What either starts from."""
         name = _name(reduction)
-        return "0" if name == "any" else float_constant(_FIRST[name], self.scalars.width)
+        return "0" if name in _OF_CONDITIONS else float_constant(_FIRST[name], self.scalars.width)
 
     def element(self, reduction: Call, operand: Operand) -> str:
         """The value of an element, as it is brought in."""
-        if _name(reduction) != "any":
+        name = _name(reduction)
+        if name not in _OF_CONDITIONS:
             return self.scalars.text(operand, Kind.FLOAT)
         if not isinstance(operand, Value) or operand.kind is not Kind.BOOL:
-            raise Unlowerable("any takes a condition")
+            raise Unlowerable(f"{name} takes a condition")
         return self.body.add(f"zext i1 {operand.text} to i32")
 
     def bring_in(self, target: str, reduction: Call, acc: str, value: str) -> None:
@@ -64,6 +68,8 @@ class Reductions:
             self.body.put(f"{target} = fadd{self.flags} {type_} {acc}, {value}")
         elif name == "prod":
             self.body.put(f"{target} = fmul{self.flags} {type_} {acc}, {value}")
+        elif name == "count":
+            self.body.put(f"{target} = add nuw nsw {type_} {acc}, {value}")
         elif name == "any":
             self.body.put(f"{target} = or {type_} {acc}, {value}")
         else:
@@ -73,8 +79,13 @@ class Reductions:
 
     def bring_together(self, target: str, reduction: Call, total: str, block: str) -> None:
         """``target`` is the total of the blocks before, and of one more."""
-        if _name(reduction) != "sum":
+        name = _name(reduction)
+        if name not in _TOTALS:
             self.bring_in(target, reduction, total, block)
+            return
+        if name == "count":
+            block = self.body.add(f"zext i32 {block} to i64")
+            self.body.put(f"{target} = add i64 {total}, {block}")
             return
         if self.scalars.width.llvm == "float":
             block = self.body.add(f"fpext float {block} to double")
@@ -85,6 +96,8 @@ class Reductions:
         name = _name(reduction)
         if name == "any":
             return Value(self.body.add(f"icmp ne i32 {total}, 0"), Kind.BOOL)
+        if name == "count":
+            return Value(total, Kind.LONG)
         if name == "sum" and self.scalars.width.llvm == "float":
             total = self.body.add(f"fptrunc double {total} to float")
         elif name in ("max", "min"):

@@ -107,8 +107,6 @@ FEW_PRODUCTS: Final = 3
 SUM_SHAPES_CACHED: Final = 4096
 #: Of matrices with at most this many elements times columns, sums of rows are formed for each element.
 ROW_SUM_MATRIX: Final = 4096
-#: An extremum along rows is searched for its place.
-EXTREMUM_BY_INDEX: Final = 256
 #: The places of the first elements of so many rows are kept.
 ROW_STARTS_CACHED: Final = 1024
 #: Scans whose parts run side by side are faster than ``accumulate``.

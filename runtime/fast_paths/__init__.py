@@ -199,6 +199,12 @@ def add_loops(ufunc: np.ufunc, loops: Mapping[tuple[str, ...], int]) -> None:
         _state.machine.add_loop(ufunc, rows, tuple([np.dtype(d).num for d in dtypes]), address)
 
 
+def add_columns(ufunc: np.ufunc, columns: np.ufunc) -> None:
+    """Tell of a native kernel of rows which one does the same of rows that lie side by side."""
+    if _state.machine is not None:
+        _state.machine.add_columns(ufunc, columns)
+
+
 def _rows(signature: str) -> tuple[bool, ...] | None:
     """Whether operands and results of a generalised ufunc are rows; None where one is another thing."""
     found = re.findall(r"\((.*?)\)", signature)

@@ -41,28 +41,21 @@ int same_places(PyArrayObject *a, PyArrayObject *b) {
     return 1;
 }
 
-/* Whether a dim, an int of Python's or a tuple of one, is the last of an array of floats or doubles that is contiguous
-   and has elements.
-   Repeats kernels/rows.py: has_contiguous_rows. Compared by test_kernels.py: test_kernels. */
-int are_rows(PyObject *given, PyObject *dim) {
-    if (PyTuple_CheckExact(dim) && PyTuple_GET_SIZE(dim) == 1) dim = PyTuple_GET_ITEM(dim, 0);
-    if (!is_array(given) || !PyLong_CheckExact(dim)) return 0;
+/* Whether an array of floats or doubles has dims and elements, in C's order.
+   Repeats kernels/bodies.py: run_body. Compared by test_kernels.py: test_kernels. */
+int are_rows(PyObject *given) {
+    if (!is_array(given)) return 0;
     PyArrayObject *array = (PyArrayObject *)given;
-    int type = PyArray_TYPE(array), overflow;
-    if ((type != NPY_FLOAT && type != NPY_DOUBLE) || !PyArray_ISCARRAY_RO(array)) return 0;
-    long number = PyLong_AsLongAndOverflow(dim, &overflow);
-    int last = PyArray_NDIM(array) - 1;
-    return !overflow && last >= 0 && (number == -1 || number == last) && PyArray_SIZE(array) > 0;
+    int type = PyArray_TYPE(array);
+    return (type == NPY_FLOAT || type == NPY_DOUBLE) && PyArray_ISCARRAY_RO(array) && PyArray_NDIM(array) > 0 && PyArray_SIZE(array) > 0;
 }
 
 /* Whether the last dim of such an array has the only size in a tuple.
    Repeats kernels/nn/normalization.py: layer_shapes. Compared by test_kernels.py: test_kernels. */
 int have_rows_of(PyObject *array, PyObject *shape) {
-    if (!PyTuple_CheckExact(shape) || PyTuple_GET_SIZE(shape) != 1 || !is_array(array) || !PyArray_NDIM((PyArrayObject *)array)) return 0;
-    PyObject *size = PyTuple_GET_ITEM(shape, 0), *last = PyLong_FromLong(-1);
-    int rows = last != NULL && are_rows(array, last);
-    Py_XDECREF(last);
-    if (!rows || !PyLong_CheckExact(size)) return 0;
+    if (!PyTuple_CheckExact(shape) || PyTuple_GET_SIZE(shape) != 1 || !are_rows(array)) return 0;
+    PyObject *size = PyTuple_GET_ITEM(shape, 0);
+    if (!PyLong_CheckExact(size)) return 0;
     Py_ssize_t length = PyLong_AsSsize_t(size);
     if (length == -1) PyErr_Clear();
     return length == PyArray_DIM((PyArrayObject *)array, PyArray_NDIM((PyArrayObject *)array) - 1);
@@ -229,26 +222,4 @@ PyObject *joined(PyObject *list, PyObject *dim, int new_dim) {
     PyObject *made = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(first), ndim, dims, NULL, NULL, 0, NULL);
     if (made != NULL) copy_beside(arrays, count, product(dims, 0, axis), (PyArrayObject *)made);
     return made;
-}
-
-/* -- sums ----------------------------------------------------------------------------------------------------- */
-
-/* The sum of all elements of a small contiguous array, as its product with ones, and as an array. NULL without an
-   exception where it is for Python to say.
-   Repeats kernels/sums.py: sum_small. Compared by test_kernels.py: test_kernels. */
-PyObject *total(PyObject *given) {
-    if (!is_array(given) || !PyArray_ISCARRAY_RO((PyArrayObject *)given)) return NULL;
-    PyArrayObject *array = (PyArrayObject *)given;
-    int type = PyArray_TYPE(array);
-    if (type != NPY_FLOAT && type != NPY_DOUBLE) return NULL;
-    PyArrayObject *ones = (PyArrayObject *)PyTuple_GET_ITEM(layout.ones, type == NPY_DOUBLE);
-    npy_intp count = PyArray_SIZE(array), step = PyArray_ITEMSIZE(array);
-    if (count < 2 || count > PyArray_SIZE(ones)) return NULL;
-    Py_INCREF(PyArray_DESCR(array));
-    PyArrayObject *sum = (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(array), 0, NULL, NULL, NULL, 0, NULL);
-    if (sum == NULL) return NULL;
-    clear_flags();
-    PyDataType_GetArrFuncs(PyArray_DESCR(array))->dotfunc(PyArray_DATA(array), step, PyArray_DATA(ones), step, PyArray_DATA(sum), count, array);
-    if (fetestexcept(FLAGS)) Py_CLEAR(sum); /* NumPy warns */
-    return (PyObject *)sum;
 }

@@ -42,7 +42,6 @@ typedef struct {
     PyObject *fresh_meta; /* an AutogradMeta as it is at first */
     int meta_count;       /* how many slots it has */
     PyObject *ufuncs; /* of +, -, *, /, and of the sign: a tuple */
-    PyObject *ones;   /* arrays of ones, of floats and of doubles: a tuple */
     PyTypeObject *known[MOST_KNOWN]; /* classes of Types, held for good, as they were met */
     Py_ssize_t limit; /* of ViewList */
     Py_ssize_t large;
@@ -198,15 +197,16 @@ int ufunc_import(void);
 int is_ufunc(PyObject *object);
 PyObject *ufunc_result(PyObject *function, PyObject *const *operands, Py_ssize_t count);
 int ufunc_into(PyObject *function, PyObject *const *operands, Py_ssize_t count, PyObject *into);
-PyObject *rows_result(PyObject *kernel, PyObject *const *operands, Py_ssize_t count, int keep);
+PyObject *rows_result(PyObject *kernel, PyObject *const *operands, Py_ssize_t count, PyObject *dim, PyObject *keep);
 
 /* -- native kernels: kernels.c -------------------------------------------------------------------------------- */
 
 PyObject *machine_add_loop(PyObject *module, PyObject *arguments);
+PyObject *machine_add_columns(PyObject *module, PyObject *arguments);
 
 /* -- what kernels do with arrays: arrays.c -------------------------------------------------------------------- */
 
-int are_rows(PyObject *array, PyObject *dim);
+int are_rows(PyObject *array);
 int have_rows_of(PyObject *array, PyObject *shape);
 PyObject *number_like(PyObject *array, PyObject *number);
 int is_packed(PyArrayObject *array);
@@ -214,7 +214,6 @@ int same_places(PyArrayObject *a, PyArrayObject *b);
 int may_overlap(PyArrayObject *a, PyArrayObject *b);
 PyObject *reshaped(PyObject *array, PyObject *sizes);
 PyObject *joined(PyObject *list, PyObject *dim, int new_dim);
-PyObject *total(PyObject *array);
 
 /* -- native kernels over large arrays: shares.c ---------------------------------------------------------------- */
 

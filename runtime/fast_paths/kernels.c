@@ -53,7 +53,9 @@ static void note_small(Native *native, const PyUFuncObject *ufunc, PyObject *row
     int is_rows = PyTuple_Check(rows), first = record->types[0];
     if (is_rows ? ufunc->nargs > MOST_ROWS : ufunc->core_enabled || ufunc->nout != 1) return;
     for (int i = 1; i < ufunc->nargs; i++) {
-        if (record->types[i] != first) return;
+        int own = is_rows && i >= ufunc->nin && record->types[i] != first;
+        if (record->types[i] != first && !own) return;
+        if (is_rows) native->types[i] = own ? record->types[i] : -1;
     }
     if (first == NPY_FLOAT || first == NPY_DOUBLE) native->loops[first == NPY_DOUBLE] = record->function;
     if (!is_rows) return;
@@ -85,6 +87,29 @@ PyObject *machine_add_loop(PyObject *Py_UNUSED(module), PyObject *arguments) {
     memcpy(to, &native, sizeof(native));
     if (before) memcpy(to + sizeof(native), PyBytes_AS_STRING(known) + sizeof(native), before);
     memcpy(to + sizeof(native) + before, &record, sizeof(record));
+    int failed = PyDict_SetItem(kernels, ufunc, made) < 0;
+    Py_DECREF(made);
+    if (failed) return NULL;
+    Py_RETURN_NONE;
+}
+
+/* add_columns(ufunc, columns): a kernel of rows, and the one that does the same of rows side by side, whose loops are told. */
+PyObject *machine_add_columns(PyObject *Py_UNUSED(module), PyObject *arguments) {
+    PyObject *ufunc, *columns;
+    if (!PyArg_ParseTuple(arguments, "O!O!", &PyUFunc_Type, &ufunc, &PyUFunc_Type, &columns)) return NULL;
+    PyObject *known = known_of(ufunc), *told = known_of(columns);
+    if (known == NULL || told == NULL) Py_RETURN_NONE;
+    PyObject *made = PyBytes_FromStringAndSize(PyBytes_AS_STRING(known), PyBytes_GET_SIZE(known));
+    if (made == NULL) return NULL;
+    Native native;
+    memcpy(&native, PyBytes_AS_STRING(made), sizeof(native));
+    for (Py_ssize_t at = sizeof(Native); at < PyBytes_GET_SIZE(told); at += sizeof(Record)) {
+        Record record;
+        memcpy(&record, PyBytes_AS_STRING(told) + at, sizeof(record));
+        int type = record.types[0];
+        if (type == NPY_FLOAT || type == NPY_DOUBLE) native.columns[type == NPY_DOUBLE] = record.function;
+    }
+    memcpy(PyBytes_AS_STRING(made), &native, sizeof(native));
     int failed = PyDict_SetItem(kernels, ufunc, made) < 0;
     Py_DECREF(made);
     if (failed) return NULL;

@@ -9,11 +9,13 @@
 #define MOST_OF_KERNEL 32
 
 /* What small arrays need: the loops for floats and doubles alone, of a kernel over elements with one result or over rows,
-   of which each operand and result is a row or a number. */
+   of which each operand and result is a row or a number, and results may be of a type of their own. */
 typedef struct {
     void *loops[2];
+    void *columns[2]; /* the same of rows side by side, of another kernel; NULL where none is known */
     int operands, results; /* 0 of one over elements */
     char is_row[MOST_ROWS];
+    int types[MOST_ROWS]; /* -1: floats or doubles */
 } Native;
 
 int kernels_import(void);

@@ -60,7 +60,7 @@ static int take_objects(PyObject *namespace) {
            (layout.AutogradMeta = taken_class(namespace, "AutogradMeta")) &&
            (layout.AccumulateGrad = taken_class(namespace, "AccumulateGrad")) &&
            (layout.Numbers = taken_class(namespace, "Numbers")) && (layout.ViewList = taken_class(namespace, "ViewList")) &&
-           (layout.ufuncs = taken(namespace, "ufuncs")) && (layout.ones = taken(namespace, "ones")) &&
+           (layout.ufuncs = taken(namespace, "ufuncs")) &&
            (layout.active = taken(namespace, "active")) && (layout.plain = taken(namespace, "plain")) &&
            (layout.missing = taken(namespace, "MISSING")) && (layout.grad_mode = taken(namespace, "grad_mode")) &&
            (layout.gradient_edge = taken(namespace, "gradient_edge")) &&
@@ -134,17 +134,6 @@ static int read_meta(void) {
     return !PyErr_Occurred();
 }
 
-/* Whether it is a tuple of arrays of floats and of doubles. */
-static int are_ones(PyObject *ones) {
-    if (!PyTuple_CheckExact(ones) || PyTuple_GET_SIZE(ones) != 2) return 0;
-    for (int i = 0; i < 2; i++) {
-        PyObject *array = PyTuple_GET_ITEM(ones, i);
-        if (!is_array(array) || PyArray_TYPE((PyArrayObject *)array) != (i ? NPY_DOUBLE : NPY_FLOAT)) return 0;
-        if (!PyArray_ISCARRAY_RO((PyArrayObject *)array)) return 0;
-    }
-    return 1;
-}
-
 /* lay_out(namespace): the classes and objects by the names that runtime/ has for them. TypeError for a class that
    is not as expected, KeyError for a name that is missing. */
 PyObject *machine_lay_out(PyObject *Py_UNUSED(module), PyObject *namespace) {
@@ -160,10 +149,6 @@ PyObject *machine_lay_out(PyObject *Py_UNUSED(module), PyObject *namespace) {
     }
     if (!PyTuple_CheckExact(layout.ufuncs) || PyTuple_GET_SIZE(layout.ufuncs) != 5) {
         PyErr_SetString(PyExc_TypeError, "the ufuncs of operators are not as expected");
-        return NULL;
-    }
-    if (!are_ones(layout.ones)) {
-        PyErr_SetString(PyExc_TypeError, "the arrays of ones are not as expected");
         return NULL;
     }
     PyObject *large = PyDict_GetItemString(namespace, "LARGE");

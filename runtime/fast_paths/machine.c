@@ -88,8 +88,8 @@ static int put(Frame *frame, Py_ssize_t count, PyObject *result) {
 static int compute(Frame *frame, const Instruction *at) {
     PyObject **top = frame->top;
     switch (at->operation) {
-        case OP_rows: case OP_rows_keeping:
-            return put(frame, at->number + 1, rows_result(top[-at->number - 1], top - at->number, at->number, at->operation == OP_rows_keeping));
+        case OP_rows:
+            return put(frame, at->number + 3, rows_result(top[-at->number - 3], top - at->number - 2, at->number, top[-2], top[-1]));
         case OP_number_like: return put(frame, 1, number_like(frame->local[at->number], top[-1]));
         case OP_reshape: return put(frame, 2, reshaped(top[-2], top[-1]));
         case OP_join: return put(frame, 2, joined(top[-2], top[-1], 0));
@@ -103,8 +103,7 @@ static int compute(Frame *frame, const Instruction *at) {
         case OP_in_range: return put(frame, 5, in_range(top[-5], top[-4], top[-3], top[-2], top[-1]));
         case OP_at_key: return put(frame, 2, at_key(top[-2], top[-1]));
         case OP_each_along: return put(frame, 2, each_along(top[-2], top[-1]));
-        case OP_parts_along: return put(frame, 3, parts_along(top[-3], top[-2], top[-1]));
-        default: return put(frame, 1, total(top[-1]));
+        default: return put(frame, 3, parts_along(top[-3], top[-2], top[-1]));
     }
 }
 
@@ -471,7 +470,7 @@ static int step(Frame *frame, const FastPath *path, const Instruction *at, const
         case OP_record: return record(at->recipe, frame->top[-1], frame->local);
         case OP_method: return call_method(frame, at);
         case OP_invoke: case OP_invoke_method: return invoke(frame, at);
-        case OP_rows: case OP_rows_keeping: case OP_number_like: case OP_reshape: case OP_join: case OP_stack: case OP_total:
+        case OP_rows: case OP_number_like: case OP_reshape: case OP_join: case OP_stack:
         case OP_with_dim: case OP_without_dim: case OP_with_dims_exchanged: case OP_with_dims_ordered: case OP_at_index:
         case OP_in_range: case OP_expand: case OP_at_key: case OP_each_along: case OP_parts_along: return compute(frame, at);
         case OP_end_write: return end_write(frame, at);

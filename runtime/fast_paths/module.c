@@ -12,6 +12,7 @@ static PyMethodDef functions[] = {
     {"offset", machine_offset, METH_VARARGS, NULL},
     {"switch", machine_switch, METH_O, NULL},
     {"add_loop", machine_add_loop, METH_VARARGS, NULL},
+    {"add_columns", machine_add_columns, METH_VARARGS, NULL},
 #ifdef HAS_THREADS
     {"run_shares", machine_run_shares, METH_VARARGS, NULL},
 #endif

@@ -15,8 +15,10 @@
 #define MOST_ON_STACK 64
 /* So many elements at most: NumPy's choice costs little beside more. */
 #define MOST_ELEMENTS 4096
-/* And of native kernels of rows, which take longer for each, meanwhile holding the interpreter's lock. */
-#define MOST_OF_ROWS (1 << 15)
+/* And of native kernels of rows, meanwhile holding the interpreter's lock: as many as threads do not share. */
+#define MOST_OF_ROWS (1 << 16)
+/* And of rows whose elements are apart; from there on another kernel goes over columns: STRIDED_ROWS of core/costs.py. */
+#define MOST_OF_STRIDED_ROWS (1 << 10)
 
 /* A loop of a ufunc, and the type of its result. */
 typedef struct {
@@ -260,46 +262,114 @@ int ufunc_into(PyObject *function, PyObject *const *operands, Py_ssize_t count, 
 
 /* -- native kernels of rows ----------------------------------------------------------------------------------- */
 
-/* From one row to the next: what an operand or a result of a kernel has; -1 where it is not such as it should be. What has
-   fewer dims than the rows is shared by them. */
-static npy_intp row_step(PyArrayObject *array, int is_row, PyArrayObject *first) {
-    int dims = PyArray_NDIM(first) - !is_row, own = is_row ? 1 : 0;
-    if (PyArray_TYPE(array) != PyArray_TYPE(first) || !PyArray_ISCARRAY_RO(array)) return -1;
-    npy_intp step = PyArray_ITEMSIZE(first), length = PyArray_DIM(first, PyArray_NDIM(first) - 1);
-    if (PyArray_NDIM(array) == own && dims > own) return !is_row || PyArray_DIM(array, 0) == length ? 0 : -1;
-    if (PyArray_NDIM(array) != dims || !PyArray_CompareLists(PyArray_DIMS(array), PyArray_DIMS(first), dims)) return -1;
-    return is_row ? step * length : step;
+/* Where the rows of a contiguous array are: how many lie before each other and beside each other, their length, and over
+   which dims they are. */
+typedef struct {
+    npy_intp before, length, beside;
+    int axis, axes;
+} Rows;
+
+/* A dim, counted from the front; -1 where it is none. */
+static int wrapped_dim(PyObject *dim, int ndim) {
+    int overflow;
+    if (!PyLong_CheckExact(dim)) return -1;
+    long found = PyLong_AsLongAndOverflow(dim, &overflow);
+    if (overflow || found < -ndim || found >= ndim) return -1;
+    return (int)(found < 0 ? found + ndim : found);
 }
 
-/* The data of operands and results, and their steps: from row to row, then in rows. Whether the operands are such as the
-   kernel takes; the first is one of rows. */
-static int lay_rows(const Native *native, PyObject *const *operands, PyArrayObject **results, char **data, npy_intp *steps) {
+/* Find the rows of an array with dims over an int, or a tuple of ints, one behind the other; over all for None and the
+   empty tuple. Whether it is such. */
+static int find_rows(PyArrayObject *array, PyObject *dim, Rows *to) {
+    int ndim = PyArray_NDIM(array), is_tuple = PyTuple_CheckExact(dim);
+    int all = dim == Py_None || (is_tuple && PyTuple_GET_SIZE(dim) == 0);
+    to->axes = all ? ndim : is_tuple ? (int)PyTuple_GET_SIZE(dim) : 1;
+    if (to->axes > ndim) return 0;
+    to->axis = all ? 0 : wrapped_dim(is_tuple ? PyTuple_GET_ITEM(dim, 0) : dim, ndim);
+    if (to->axis < 0) return 0;
+    for (int i = 1; i < to->axes && !all; i++) {
+        if (wrapped_dim(PyTuple_GET_ITEM(dim, i), ndim) != to->axis + i) return 0;
+    }
+    const npy_intp *sizes = PyArray_DIMS(array);
+    to->before = to->length = to->beside = 1;
+    for (int d = 0; d < ndim; d++) *(d < to->axis ? &to->before : d < to->axis + to->axes ? &to->length : &to->beside) *= sizes[d];
+    return 1;
+}
+
+/* Whether an operand is a row for each, or a number, of the first one's dtype. */
+static int has_shape(PyArrayObject *array, int is_row, PyArrayObject *first, const Rows *rows) {
+    int ndim = PyArray_NDIM(first), behind = rows->axis + rows->axes;
+    if (PyArray_NDIM(array) != (is_row ? ndim : ndim - rows->axes)) return 0;
+    const npy_intp *sizes = PyArray_DIMS(array), *wanted = PyArray_DIMS(first);
+    if (is_row) return PyArray_CompareLists(sizes, wanted, ndim);
+    return PyArray_CompareLists(sizes, wanted, rows->axis) && PyArray_CompareLists(sizes + rows->axis, wanted + behind, ndim - behind);
+}
+
+/* Whether all rows share an operand: a number, or one row. */
+static int is_shared(PyArrayObject *array, int is_row, PyArrayObject *first, const Rows *rows) {
+    if (PyArray_NDIM(first) == rows->axes || PyArray_NDIM(array) != (is_row ? rows->axes : 0)) return 0;
+    return !is_row || PyArray_CompareLists(PyArray_DIMS(array), PyArray_DIMS(first) + rows->axis, rows->axes);
+}
+
+/* The data of operands and results, and their steps: from row to row, in rows, and to the rows behind those beside each
+   other. Whether the operands are such as the kernel takes; the first is one of rows. */
+static int lay_rows(const Native *native, PyObject *const *operands, PyArrayObject **results, const Rows *rows, char **data,
+                    npy_intp *steps, npy_intp *leaps) {
     PyArrayObject *first = (PyArrayObject *)operands[0];
-    npy_intp step = PyArray_ITEMSIZE(first), length = PyArray_DIM(first, PyArray_NDIM(first) - 1);
     int all = native->operands + native->results, inside = all;
     for (int i = 0; i < all; i++) {
-        int is_operand = i < native->operands;
+        int is_operand = i < native->operands, is_row = native->is_row[i];
         PyArrayObject *array = is_operand ? (PyArrayObject *)operands[i] : results[i - native->operands];
+        npy_intp size = PyArray_ITEMSIZE(array), within = size * rows->beside;
         data[i] = PyArray_BYTES(array);
-        steps[i] = is_operand ? row_step(array, native->is_row[i], first) : native->is_row[i] ? step * length : step;
-        if (steps[i] < 0) return 0;
-        if (native->is_row[i]) steps[inside++] = step;
+        steps[i] = rows->beside > 1 || !is_row ? size : size * rows->length;
+        leaps[i] = is_row ? within * rows->length : within;
+        if (is_operand) {
+            if (PyArray_TYPE(array) != PyArray_TYPE(first) || !PyArray_ISCARRAY_RO(array)) return 0;
+            if (is_shared(array, is_row, first, rows)) steps[i] = leaps[i] = 0, within = size;
+            else if (!has_shape(array, is_row, first, rows)) return 0;
+        }
+        if (is_row) steps[inside++] = within;
     }
     return 1;
 }
 
-/* New arrays for the results; whether there are such. Those with a number for each row keep the last dim if that is asked
-   for, with size 1. */
-static int new_results(const Native *native, PyArrayObject *first, int keep, PyArrayObject **results) {
-    npy_intp sizes[MOST_DIMS];
-    int ndim = PyArray_NDIM(first);
-    memcpy(sizes, PyArray_DIMS(first), (size_t)ndim * sizeof(*sizes));
+/* The same for a kernel of rows side by side, the loop of which has tables of them: the steps from table to table, then
+   those in tables. What is no row is shared. */
+static int lay_columns(const Native *native, PyObject *const *operands, PyArrayObject **results, const Rows *rows, char **data,
+                       npy_intp *steps) {
+    PyArrayObject *first = (PyArrayObject *)operands[0];
+    int all = native->operands + native->results, inside = all;
+    for (int i = 0; i < all; i++) {
+        int is_operand = i < native->operands, is_row = native->is_row[i];
+        PyArrayObject *array = is_operand ? (PyArrayObject *)operands[i] : results[i - native->operands];
+        npy_intp size = PyArray_ITEMSIZE(array), within = size * rows->beside;
+        data[i] = PyArray_BYTES(array);
+        steps[i] = is_row ? within * rows->length : is_operand ? 0 : within;
+        if (is_operand) {
+            if (PyArray_TYPE(array) != PyArray_TYPE(first) || !PyArray_ISCARRAY_RO(array)) return 0;
+            if (is_row ? !has_shape(array, 1, first, rows) : PyArray_NDIM(array) != 0) return 0;
+        }
+        if (is_row) steps[inside++] = within;
+        if (is_row || !is_operand) steps[inside++] = size;
+    }
+    return 1;
+}
+
+/* New arrays for the results; whether there are such. Those with a number for each row keep the dims if that is asked for,
+   with size 1. */
+static int new_results(const Native *native, PyArrayObject *first, const Rows *rows, int keep, PyArrayObject **results) {
+    int ndim = PyArray_NDIM(first), behind = rows->axis + rows->axes;
     for (int i = 0; i < native->results; i++) {
-        int is_row = native->is_row[native->operands + i];
-        sizes[ndim - 1] = is_row ? PyArray_DIM(first, ndim - 1) : 1;
-        Py_INCREF(PyArray_DESCR(first));
-        results[i] = (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(first), ndim - !(is_row || keep), sizes,
-                                                           NULL, NULL, 0, NULL);
+        int is_row = native->is_row[native->operands + i], type = native->types[native->operands + i], kept = 0;
+        npy_intp sizes[MOST_DIMS];
+        for (int d = 0; d < ndim; d++) {
+            int along = d >= rows->axis && d < behind;
+            if (is_row || keep || !along) sizes[kept++] = is_row || !along ? PyArray_DIM(first, d) : 1;
+        }
+        PyArray_Descr *descr = type < 0 ? PyArray_DESCR(first) : PyArray_DescrFromType(type);
+        if (type < 0) Py_INCREF(descr);
+        results[i] = (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, descr, kept, sizes, NULL, NULL, 0, NULL);
         if (results[i] == NULL) return 0;
     }
     return 1;
@@ -313,11 +383,21 @@ static PyObject *given_results(PyArrayObject **results, int count) {
     return made;
 }
 
-/* What a native kernel makes of the rows of small contiguous arrays, the first of which has its rows along the last
-   dimension. NULL without an exception where it is for Python to say: for NumPy too, which looks at the flags that such
-   a kernel raises.
+/* Call a loop for all rows: for those beside each other at once, or for all where there are none. */
+static void loop_over_rows(PyArrayMethod_StridedLoop *loop, const Rows *rows, int operands, char **data, npy_intp *steps,
+                           const npy_intp *leaps) {
+    npy_intp dims[] = {rows->beside > 1 ? rows->beside : rows->before, rows->length};
+    npy_intp times = rows->beside > 1 ? rows->before : 1;
+    for (npy_intp k = 0; k < times; k++) {
+        loop(NULL, data, dims, steps, NULL);
+        for (int i = 0; i < operands; i++) data[i] += leaps[i];
+    }
+}
+
+/* What a native kernel makes of the rows of small contiguous arrays over a dim, or several. NULL without an exception where
+   it is for Python to say: for NumPy too, which looks at the flags that such a kernel raises.
    Repeats kernels/native_kernels.py: of_rows; kernels/bodies.py: run_body. Compared by test_kernels.py: test_kernels. */
-PyObject *rows_result(PyObject *kernel, PyObject *const *operands, Py_ssize_t count, int keep) {
+PyObject *rows_result(PyObject *kernel, PyObject *const *operands, Py_ssize_t count, PyObject *dim, PyObject *keep) {
     Native native;
     if (!is_ufunc(kernel) || !find_native(kernel, &native) || native.operands != count || !native.is_row[0]) return NULL;
     for (Py_ssize_t i = 0; i < count; i++) {
@@ -325,15 +405,26 @@ PyObject *rows_result(PyObject *kernel, PyObject *const *operands, Py_ssize_t co
     }
     PyArrayObject *first = (PyArrayObject *)operands[0], *results[MOST_ROWS] = {NULL};
     int type = operand_type(kernel, operands, count);
-    PyArrayMethod_StridedLoop *loop = type < 0 ? NULL : (PyArrayMethod_StridedLoop *)native.loops[type == NPY_DOUBLE];
     npy_intp size = PyArray_SIZE(first);
-    if (loop == NULL || PyArray_NDIM(first) == 0 || PyArray_NDIM(first) > MOST_DIMS || size == 0 || size > MOST_OF_ROWS) return NULL;
+    if (type < 0 || PyArray_NDIM(first) == 0 || PyArray_NDIM(first) > MOST_DIMS || size == 0 || size > MOST_OF_ROWS) return NULL;
+    Rows rows;
+    if (!PyBool_Check(keep) || !find_rows(first, dim, &rows)) return NULL;
+    int by_columns = rows.beside > 1 && size > MOST_OF_STRIDED_ROWS;
+    PyArrayMethod_StridedLoop *loop = (PyArrayMethod_StridedLoop *)(by_columns ? native.columns : native.loops)[type == NPY_DOUBLE];
+    if (loop == NULL) return NULL;
     char *data[MOST_ROWS];
-    npy_intp steps[2 * MOST_ROWS], length = PyArray_DIM(first, PyArray_NDIM(first) - 1), dims[] = {size / length, length};
+    npy_intp steps[3 * MOST_ROWS], leaps[MOST_ROWS];
     PyObject *given = NULL;
-    if (new_results(&native, first, keep, results) && lay_rows(&native, operands, results, data, steps)) {
+    if (new_results(&native, first, &rows, keep == Py_True, results) &&
+        (by_columns ? lay_columns(&native, operands, results, &rows, data, steps)
+                    : lay_rows(&native, operands, results, &rows, data, steps, leaps))) {
         clear_flags();
-        loop(NULL, data, dims, steps, NULL);
+        if (by_columns) {
+            npy_intp dims[] = {rows.before, rows.length, rows.beside};
+            loop(NULL, data, dims, steps, NULL);
+        } else {
+            loop_over_rows(loop, &rows, native.operands + native.results, data, steps, leaps);
+        }
         if (!fetestexcept(FLAGS)) given = given_results(results, native.results);
     }
     for (int i = 0; i < native.results; i++) Py_XDECREF(results[i]);

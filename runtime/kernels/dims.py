@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -45,6 +46,35 @@ def axes_of(dim: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
     if isinstance(dim, int):
         return (wrap_dim(dim, ndim),) if ndim else wrap_dims((dim,), 0)
     return tuple(sorted(wrap_dims(dim, ndim))) if dim else tuple(range(ndim))
+
+
+def axes_of_rows(shape: tuple[int, ...], dim: int | Dims, sizes: str) -> tuple[int, ...]:
+    """The dims that rows are over: those that ``dim`` names, or the last ones, whose sizes ``dim`` has.
+
+    ``sizes`` is what the argument with sizes is called, else "".
+    IndexError for a bad dim; RuntimeError for sizes that the last dims do not have, and for none.
+    """
+    if not sizes:
+        return axes_of(dim, len(shape))
+    assert isinstance(dim, Sequence)
+    first = len(shape) - len(dim)
+    if not dim:
+        raise RuntimeError(
+            f"Expected {sizes} to be at least 1-dimensional, i.e., containing at least one element, "
+            f"but got {sizes} = []"
+        )
+    if first < 0 or shape[first:] != tuple(dim):
+        expected = ", ".join(["*", *[str(n) for n in dim]])
+        raise RuntimeError(
+            f"Given {sizes}={[*dim]}, expected input with shape [{expected}], "
+            f"but got input of size {[*shape]}"
+        )
+    return tuple(range(first, len(shape)))
+
+
+def length_of(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
+    """How many elements rows have."""
+    return math.prod([shape[d] for d in axes])
 
 
 def reduced_shape(shape: tuple[int, ...], axes: tuple[int, ...], keepdim: bool) -> tuple[int, ...]:

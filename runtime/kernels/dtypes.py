@@ -21,6 +21,11 @@ NATIVE_FLOATS = "fdFD"  # dtype.char of what NumPy computes in its own precision
 ADDED = 2  # NumPy's word, ``isbuiltin``, for the dtypes of other libraries
 
 
+def total_dtype(given: DType, asked: DType | None) -> DType:
+    """The dtype of sums and products: the one that was asked for, else int64 of bools and integers."""
+    return asked or (INT64 if given.char in INTEGRAL else given)
+
+
 def is_float8(dtype: DType) -> bool:
     """Whether numbers are of eight bits, with a point."""
     return dtype.isbuiltin == ADDED and dtype.itemsize == 1

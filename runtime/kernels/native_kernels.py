@@ -27,10 +27,7 @@ def of_reduced_rows(name: str, self: Array, keepdim: bool) -> Array | None:
     return None if kernel is None else of_rows(kernel, self, keepdim)
 
 
-@fast_path(
-    "is_same keepdim False -> L1; local kernel; local self; rows 1; give; "
-    "L1:; is_same keepdim True; local kernel; local self; rows_keeping 1; give"
-)
+@fast_path("local kernel; local self; constant -1; local keepdim; rows 1; give")
 def of_rows(kernel: np.ufunc, self: Array, keepdim: bool) -> Array:
     """What a kernel makes of each row of a contiguous array: a number of the same dtype."""
     out = np.empty((*self.shape[:-1], 1) if keepdim else self.shape[:-1], self.dtype)
@@ -38,10 +35,13 @@ def of_rows(kernel: np.ufunc, self: Array, keepdim: bool) -> Array:
     return out
 
 
-def kernel_of(name: str, dtype: np.dtype[Any], namespace: Kernels = kernels) -> Any:
-    """The form of a kernel for a dtype, that of a reduced type being another; None where there is none."""
+def kernel_of(name: str, dtype: np.dtype[Any], namespace: Kernels = kernels, way: str = "") -> Any:
+    """The form of a kernel for a dtype, that of a reduced type being another; None where there is none.
+
+    ``way`` is what the names of those end in that go another way over the elements.
+    """
     ending = _FORMS.get(dtype.char)
-    return None if ending is None else getattr(namespace, name + ending, None)
+    return None if ending is None else getattr(namespace, name + way + ending, None)
 
 
 def kernel_of_floats(name: str, dtype: np.dtype[Any]) -> Any:

@@ -9,21 +9,20 @@ float32; everywhere else the caller has widened them.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from ..core.costs import EXTREMUM_BY_INDEX, ROW_STARTS_CACHED, SUM_WHOLE
-from ..fast_paths import fast_path
-from . import sums
+from ..core.costs import ROW_STARTS_CACHED
 from .dims import Dims, reduce_dims, wrap_dim, wrap_dims
-from .dtypes import INT64, INTEGRAL, NATIVE_FLOATS, REDUCED, UINT8, DType, is_stored, with_truth
-from .native_kernels import as_rows, kernels, of_reduced_rows, of_rows
+from .dtypes import INT64, INTEGRAL, REDUCED, UINT8, DType, is_stored, total_dtype, with_truth
+from .native_kernels import as_rows, kernels
 from .reduced import upcast
-from .rows import are_contiguous_rows, has_contiguous_rows
+from .rows import has_contiguous_rows
 from .shares import share_rows
-from .sums import SUMMED, sum_floats, sum_small
+from .sums import SUMMED, sum_floats
 
 Array = Any  # an ndarray, or the 0-d result of a ufunc
 
@@ -52,7 +51,9 @@ def cast(self: Array, dtype: DType) -> Array:
     return self.astype(dtype)
 
 
-def check_nonempty(shape: tuple[int, ...], dim: Dims, without_dim: type[Exception] = RuntimeError) -> None:
+def check_nonempty(
+    shape: tuple[int, ...], dim: int | Dims, without_dim: type[Exception] = RuntimeError
+) -> None:
     """Raise as torch does when ``dim`` folds no element and the operation has no identity."""
     if dim is None or dim == ():
         if math.prod(shape) == 0:
@@ -61,7 +62,7 @@ def check_nonempty(shape: tuple[int, ...], dim: Dims, without_dim: type[Exceptio
             )
             raise without_dim(f"Expected reduction dim to be specified for input.numel() == 0.{hint}")
         return
-    for d in wrap_dims(dim, len(shape)):
+    for d in wrap_dims((dim,) if isinstance(dim, int) else dim, len(shape)):
         if shape and shape[d] == 0:
             raise IndexError(f"Expected reduction dim {d} to have non-zero size.")
 
@@ -82,56 +83,28 @@ def restore_dims(self: Array, dim: Dims, keepdim: bool, ndim: int) -> Array:
     return self.reshape(restored_shape(self.shape, dim, keepdim, ndim))
 
 
-# -- sums and products -----------------------------------------------------------------------
+# -- sums, products and means ----------------------------------------------------------------
 
 
-@fast_path("is_none dtype; is_none dim; is_same keepdim False; local self; total; give")
 def sum_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Array:
     """The sum over ``dim`` as ``dtype``: by default the input's, int64 for bools and integers."""
-    given = self.dtype
-    if dtype is None:
-        if dim is None and not keepdim:
-            found = sum_small(self)
-            if found is not None:
-                return found
-        if given.char in SUMMED:
-            return sum_floats(self, dim, keepdim)
-        dtype = INT64 if given.char in INTEGRAL else given
-    elif dtype != given and not (given.char in INTEGRAL and dtype.char in INTEGRAL):
+    dtype = total_dtype(self.dtype, dtype)
+    if not {dtype.char, self.dtype.char} <= {*INTEGRAL}:
         self = cast(self, dtype)
     if dtype.char in SUMMED:
         return sum_floats(self, dim, keepdim)
     return reduce_dims(np.logical_or if dtype.kind == "b" else np.add, self, dim, keepdim, dtype)
 
 
-def nansum(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Array:
-    """``sum_dim`` that takes NaN for 0."""
-    if self.dtype.char not in INTEGRAL:
-        missing = np.isnan(self)
-        if missing.any() or not self.flags.c_contiguous:  # what NaN there is does not decide of the layout
-            self = np.where(missing, np.zeros((), self.dtype), self)
-    return sum_dim(self, dim, keepdim, dtype)
-
-
 def prod_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Array:
     """The product over ``dim`` as ``dtype``: by default the input's, int64 for bools and integers."""
-    if dtype is None:
-        dtype = INT64 if self.dtype.char in INTEGRAL else self.dtype
-    elif dtype.kind == "b":
+    dtype = total_dtype(self.dtype, dtype)
+    if dtype.kind == "b":
         return reduce_dims(np.logical_and, self, dim, keepdim)
-    elif dtype != self.dtype:
-        self = cast(self, dtype)
-    if dtype.char in NATIVE_FLOATS:
-        by_rows = dim and len(dim) == 1 and self.size > SUM_WHOLE and has_contiguous_rows(self, dim[0])
-        if by_rows and kernels.row_prod is not None:
-            return of_rows(kernels.row_prod, self, keepdim)
-        return reduce_dims(np.multiply, self, dim, keepdim)
+    self = cast(self, dtype)
     if dtype.char in REDUCED:
         return prod_dim(upcast(self), dim, keepdim, None).astype(dtype)
     return reduce_dims(np.multiply, self, dim, keepdim, dtype)
-
-
-# -- moments -----------------------------------------------------------------------------------
 
 
 def mean_dtype(given: DType, dtype: DType | None) -> DType:
@@ -148,16 +121,7 @@ def mean_dtype(given: DType, dtype: DType | None) -> DType:
 
 def mean_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Array:
     """The mean over ``dim`` as ``dtype``; NaN of no elements."""
-    if dtype is None and self.dtype.char in "fd":
-        total = sum_dim(self, dim, keepdim, None)
-        if total.__class__ is np.ndarray:
-            return np.divide(total, sums.NUMBERS[total.dtype.char][self.size // (total.size or 1)])
-        return total / self.size  # of all elements
     result = mean_dtype(self.dtype, dtype)
-    if result == self.dtype and result.char in REDUCED and dim and len(dim) == 1:
-        found = of_reduced_rows("row_mean", self, keepdim) if are_contiguous_rows(self, dim[0]) else None
-        if found is not None:
-            return found
     mean = sum_dim(upcast(cast(self, result)), dim, keepdim, None) / count(self, dim)
     return mean if mean.dtype == result else mean.astype(result)
 
@@ -169,40 +133,7 @@ def amax(self: Array, dim: Dims, keepdim: bool) -> Array:
     """The greatest over ``dim``, NaN where there is one. Errors for empty reductions as torch's."""
     if self.size == 0:
         check_nonempty(self.shape, dim)
-    found = _extrema_of_rows(kernels.row_max, "argmax", self, dim, keepdim)
-    return reduce_dims(np.maximum, self, dim, keepdim) if found is None else found
-
-
-def max_along(self: Array, axis: int) -> Array:
-    """The greatest along a (valid, non-empty) axis, which stays with size 1."""
-    found = _extrema_of_rows(kernels.row_max, "argmax", self, (axis,), True)
-    return np.maximum.reduce(self, axis, keepdims=True) if found is None else found
-
-
-def _extrema_of_rows(
-    kernel: np.ufunc | None, method: str, self: Array, dim: Dims, keepdim: bool
-) -> Array | None:
-    """The extrema along the last dimension, natively or by their places; None where reduce is no slower.
-
-    A ufunc's reduce takes one element after the other along rows, and much time to begin with.
-    """
-    if (
-        self.size < EXTREMUM_BY_INDEX
-        or not dim
-        or len(dim) != 1
-        or not self.ndim
-        or not self.flags.c_contiguous
-    ):
-        return None
-    if dim[0] != -1 and dim[0] != self.ndim - 1:
-        return None
-    if self.dtype.char in REDUCED:
-        found = of_reduced_rows("row_max" if method == "argmax" else "row_min", self, keepdim)
-        if found is not None:
-            return found
-    if kernel is not None and self.dtype.char in "fd":
-        return of_rows(kernel, self, keepdim)
-    return take_in_rows(self, getattr(self, method)(-1), keepdim)
+    return reduce_dims(np.maximum, self, dim, keepdim)
 
 
 def take_in_rows(self: Array, places: Array, keepdim: bool) -> Array:
@@ -229,22 +160,7 @@ def amin(self: Array, dim: Dims, keepdim: bool) -> Array:
     """The least over ``dim``, NaN where there is one. Errors for empty reductions as torch's."""
     if self.size == 0:
         check_nonempty(self.shape, dim)
-    found = _extrema_of_rows(kernels.row_min, "argmin", self, dim, keepdim)
-    return reduce_dims(np.minimum, self, dim, keepdim) if found is None else found
-
-
-def max_all(self: Array) -> Array:
-    """The greatest element, NaN if there is one."""
-    if self.size == 0:
-        check_nonempty(self.shape, None)
-    return self.flat[self.argmax()]  # half the time of a ufunc's reduce on a small array
-
-
-def min_all(self: Array) -> Array:
-    """The least element, NaN if there is one."""
-    if self.size == 0:
-        check_nonempty(self.shape, None)
-    return self.flat[self.argmin()]
+    return reduce_dims(np.minimum, self, dim, keepdim)
 
 
 def aminmax(self: Array, dim: int | None, keepdim: bool) -> tuple[Array, Array]:
@@ -313,7 +229,7 @@ def evenly_distribute(grad_output: Array, self: Array, value: Array) -> Array:
     return out.reshape(self.shape)
 
 
-# -- tests and counts ----------------------------------------------------------------------------
+# -- tests -------------------------------------------------------------------------------------------
 
 
 def all_dims(self: Array, dim: Dims, keepdim: bool) -> Array:
@@ -332,11 +248,17 @@ def _reduce_logical(ufunc: np.ufunc, self: Array, dim: Dims, keepdim: bool) -> A
     return result.astype(UINT8) if self.dtype == UINT8 else result
 
 
-def count_nonzero(self: Array, dim: Dims) -> Array:
-    """How many elements over ``dim`` are not 0, int64."""
-    if not dim:
-        return np.int64(np.count_nonzero(self))
-    return reduce_dims(np.add, self != 0, dim, False, INT64)
+def folded(dtype: DType | None, name: str, row: Array, axis: int | tuple[int, ...]) -> Array:
+    """What a reduction of bodies gives along axes of an array, which stay with size 1; sums, products and
+    means as ``dtype``, by default the array's, int64 for bools and integers, of which there is no mean."""
+    asked = (dtype,) if name in ("sum", "prod", "mean") else ()
+    return np.asarray(_FOLDS[name](row, axis if isinstance(axis, tuple) else (axis,), True, *asked))
+
+
+#: The reductions of bodies, by their names.
+_FOLDS: dict[str, Callable[..., Array]] = dict(
+    sum=sum_dim, prod=prod_dim, mean=mean_dim, max=amax, min=amin, any=any_dims, all=all_dims
+)
 
 
 def check_hash(self: Array, dim: Dims, mode: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from ..core.costs import LANES, NATIVE_GRAIN, PARALLEL_SCAN, SCAN_CHUNK, SCAN_GRAIN, SCAN_LARGE, SCAN_STEPS
 from .copies import in_rows
 from .dims import wrap_dim
-from .dtypes import FLOAT32, FLOAT64, INT64, INTEGRAL, acc_dtype
+from .dtypes import FLOAT32, FLOAT64, INT64, acc_dtype, total_dtype
 from .native_kernels import as_rows, kernel_of_floats, kernels
 from .parallel import each_block, items_of_block
 from .reductions import cast
@@ -38,20 +39,14 @@ def cumprod(self: Array, dim: int, dtype: DType | None) -> Array:
 
 def _accumulate(ufunc: np.ufunc, self: Array, dim: int, dtype: DType | None) -> Array:
     dim = wrap_dim(dim, self.ndim)
-    given = self.dtype
-    if dtype is None:
-        dtype = INT64 if given.char in INTEGRAL else given
-    elif dtype.kind == "b" and self.ndim and self.size:  # of a number, or of nothing, there is nothing to add
-        raise NotImplementedError("not implemented for 'Bool'")
-    if dtype != given:
-        self = cast(self, dtype)
+    if dtype is not None and dtype.kind == "b" and self.ndim and self.size:
+        raise NotImplementedError("not implemented for 'Bool'")  # of a number, or of nothing, there is none
+    dtype = total_dtype(self.dtype, dtype)
+    self = cast(self, dtype)
     if not self.ndim or not self.size:
         return self.copy()
-    if dtype.char in "fd":
-        if ufunc is np.add and (kernel := kernels.cumsum) is not None:
-            return _scan_rows(kernel, self) if dim == self.ndim - 1 else _scan_across(kernel, self, dim)
-        if ufunc is np.multiply and kernels.cumprod is not None and dim == self.ndim - 1:
-            return _cumprod_rows(in_rows(self).reshape(-1, self.shape[dim])).reshape(self.shape)
+    if dtype.char in "fd" and ufunc is np.multiply and kernels.cumprod is not None and dim == self.ndim - 1:
+        return _cumprod_rows(in_rows(self).reshape(-1, self.shape[dim])).reshape(self.shape)
     wide = acc_dtype(dtype)
     if wide == FLOAT32 and self.shape[dim] > LONG:
         wide = FLOAT64
@@ -74,13 +69,6 @@ def _scan_rows(kernel: np.ufunc, self: Array, *others: Array) -> Array:
     out = np.empty(self.shape, self.dtype)
     if out.size:
         share_rows(kernel, (as_rows(self),), (), tuple(map(as_rows, (out, *others))))
-    return out
-
-
-def _scan_across(kernel: np.ufunc, self: Array, dim: int) -> Array:
-    """What a kernel makes of rows along a dim that is not the last: several of them lie side by side."""
-    out = np.empty(self.shape, self.dtype)
-    share_rows(kernel, (np.moveaxis(self, dim, -1),), (), (np.moveaxis(out, dim, -1),))
     return out
 
 
@@ -268,18 +256,24 @@ def hillis_steele_scan(combine: Callable[[Array, Array], Array], self: Array, di
     return np.moveaxis(result, 0, dim)
 
 
-def scanned(name: str, row: Array, axis: int, reverse: bool) -> Array:
-    """What a scan of bodies gives of an array with dims: along ``axis`` (from 0), or from the end."""
+def scanned(dtype: DType | None, name: str, row: Array, axis: int, reverse: bool) -> Array:
+    """What a scan of bodies gives of an array with dims: along ``axis`` (from 0), or from the end; sums and
+    products as ``dtype``, by default the array's, int64 for bools and integers."""
+    scan = partial(_TOTALS[name], dtype=dtype) if name in _TOTALS else _SCANS[name]
     if not reverse:
-        return _SCANS[name](row, axis)
+        return scan(row, axis)
     back = (slice(None),) * axis + (slice(None, None, -1),)
-    return in_rows(_SCANS[name](row[back], axis)[back])
+    return in_rows(scan(row[back], axis)[back])
 
 
-#: The scans of bodies, by their names.
+def scanned_alone(dtype: DType | None, name: str, row: Array, axis: int, reverse: bool) -> Array:
+    """The same of a number, which is one element."""
+    return np.array(cast(row, total_dtype(row.dtype, dtype)) if name in _TOTALS else row)
+
+
+#: The scans of bodies, by their names: those that are told the dtype, and others.
+_TOTALS: dict[str, Callable[..., Array]] = {"cumsum": cumsum, "cumprod": cumprod}
 _SCANS: dict[str, Callable[[Array, int], Array]] = {
-    "cumsum": lambda row, axis: _accumulate(np.add, row, axis, None),
-    "cumprod": lambda row, axis: _accumulate(np.multiply, row, axis, None),
     "cummax": np.maximum.accumulate,
     "cummin": np.minimum.accumulate,
     "logcumsumexp": logcumsumexp,

@@ -90,17 +90,6 @@ def block_length(count: int) -> int:
     return found if found >= SUM_BLOCK_MIN else 0
 
 
-def sum_small(self: Array) -> Any | None:
-    """The sum of all elements of an array of few real floats, laid out in any way; None for others."""
-    key = self.dtype.char, self.size
-    ones = _ONES.get(key)
-    if ones is None:
-        if key[0] not in "fd" or not 0 < key[1] <= SUM_WHOLE:
-            return None
-        ones = cached_ones(*key)
-    return self.ravel().dot(ones)
-
-
 def sum_floats(self: Array, dim: Dims, keepdim: bool) -> Array:
     """The sum over ``dim`` of floating-point numbers (``SUMMED``), those of 16 bits computed in float32."""
     char = self.dtype.char

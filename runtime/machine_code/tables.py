@@ -30,7 +30,7 @@ _DTYPES = {
 _REDUCED = ("float16", "bfloat16")
 #: What statements call that goes along rows and keeps them, and what brings them together or counts.
 SCANS = ("scan", "scan_back")
-REDUCTIONS = ("sum", "prod", "max", "min", "any", "n")
+REDUCTIONS = ("sum", "prod", "max", "min", "any", "count", "n")
 
 
 @dataclass(frozen=True, slots=True)

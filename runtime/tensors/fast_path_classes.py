@@ -14,7 +14,7 @@ from ..autograd.grad_mode import grad_mode
 from ..autograd.node import Node, sequence_numbers
 from ..autograd.variable_type_utils import written
 from ..autograd.view import ViewList, as_view
-from ..core.costs import LARGE, SUM_WHOLE
+from ..core.costs import LARGE
 from ..core.function_dispatch import plain
 from ..core.interception import active
 from ..core.numbers import Numbers
@@ -22,7 +22,6 @@ from ..core.storage import Storage, storage_of
 from ..core.tensor_base import TensorBase
 from ..dispatch.binding_support import MISSING
 from ..dispatch.type import Type
-from ..kernels.sums import cached_ones
 from .tensor import Tensor
 
 
@@ -44,7 +43,6 @@ def _classes() -> dict[str, Any]:
         "as_view": as_view,
         "grad_mode": grad_mode,
         "gradient_edge": gradient_edge,
-        "ones": (cached_ones("f", SUM_WHOLE), cached_ones("d", SUM_WHOLE)),
         "plain": plain,
         "sequence": sequence_numbers,
         "storage_of": storage_of,

@@ -13,7 +13,7 @@ from tengen.codegen.model.operators import Derivative, Formula, Kernel, Operator
 from tengen.codegen.model.source import Located, Place
 from tengen.codegen.parse.schema import parse_schema
 from tengen.codegen.specialise.fast_path_code import Code
-from tengen.ir.bodies import Body, BodyCall, name_without
+from tengen.ir.bodies import Body, BodyCall, Kind, name_without
 from tengen.ir.expressions import Constant, Name, replaced
 from tengen.ir.lower.instructions import Unlowerable
 from tengen.ir.lower.kernels import lower, row_of
@@ -34,6 +34,7 @@ OVER = {
     SIZED.partition(", Tensor?")[0]: "over self[sizes: n]\n",
     ONE: "over self[dim: n]\n",
     MANY: "over self[dim: n]\n",
+    "Tensor self": "over self[n]\n",
     TWO: "over self[dim: n], other[dim: n]\n",
 }
 SOFTMAX = "e = exp(self - constant(max(self)))\nout = e / sum(e)"
@@ -79,13 +80,13 @@ def written(found: Derivative) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("text", "kept", "form"),
     [
-        ("out = self / sum(self)", True, "self / xp.sum(self, axis=axis, keepdims=True)"),
-        ("out = mean(self)", False, "xp.mean(self, axis=axis, keepdims=True)"),
-        ("out = max(self) + n", False, "xp.max(self, axis=axis, keepdims=True) + n"),
+        ("out = self / sum(self)", True, "self / fold('sum', self, axis)"),
+        ("out = mean(self)", False, "fold('mean', self, axis)"),
+        ("out = max(self) + n", False, "fold('max', self, axis) + n"),
         (
             "top = constant(max(self))\nout = where(top == -inf, 0, self - top)",
             True,
-            "((top := xp.max(self, axis=axis, keepdims=True)), xp.where(top == -xp.inf, 0, self - top))[-1]",
+            "((top := fold('max', self, axis)), xp.where(top == -xp.inf, 0, self - top))[-1]",
         ),
         (
             "out = cumsum(self) / cumprod(self, reverse=True)",
@@ -95,21 +96,49 @@ def written(found: Derivative) -> dict[str, str]:
         (
             "out = self + 1\nmore = sum(out)",
             True,
-            "((out := (self + 1)), (more := xp.sum(out, axis=axis, keepdims=True)), out)[-1]",
+            "((out := (self + 1)), (more := fold('sum', out, axis)), out)[-1]",
         ),
     ],
 )
 def test_the_form_over_arrays(text: str, kept: bool, form: str) -> None:
     made = body(text)
     assert made.kept == (kept,)
-    assert write(made.form()) == f"lambda scan, axis, n, self: {form}"
+    assert write(made.form()) == f"lambda fold, scan, axis, n, self: {form}"
 
 
-def test_the_form_over_numpys_arrays() -> None:
-    """Its ufuncs reduce: its functions take twice as long to call."""
-    found = write(body("out = self - max(self) / mean(self)").form(of_ufuncs=True))
-    top, total = [f"xp.{name}.reduce(self, axis, keepdims=True)" for name in ("maximum", "add")]
-    assert found == f"lambda scan, axis, n, self: self - {top} / ({total} / n)"
+@pytest.mark.parametrize(
+    ("text", "kind", "together", "native", "columns"),
+    [
+        ("out = sum(self)", Kind.TOTAL, "sum", "out = sum(self)", "out = sum(self)"),
+        ("out = mean(self)", Kind.MEAN, "mean", "out = sum(self) / n", "out = sum(self) / m"),
+        ("out = max(abs(self))", Kind.OWN, "max", "out = max(abs(self))", "out = max(abs(self))"),
+        ("out = sum(self != 0)", Kind.COUNT, "sum", "out = count(self != 0)", "out = count(self != 0)"),
+        ("out = any(self)", Kind.TEST, "any", "out = any(self != 0)", "out = any(self != 0)"),
+        ("out = all(self)", Kind.TEST, "all", "out = ~any(self == 0)", "out = ~any(self == 0)"),
+        ("out = all(self > 1)", Kind.TEST, "all", "out = ~any(~(self > 1))", "out = ~any(~(self > 1))"),
+        ("out = sum(self * n)", Kind.TOTAL, "", "out = sum(self * n)", "out = sum(self * m)"),
+        ("out = self > 1", Kind.CONDITION, "", "out = self > 1", None),
+    ],
+)
+def test_what_results_are(text: str, kind: Kind, together: str, native: str, columns: str | None) -> None:
+    """Their dtypes, the kernel of rows side by side, and what brings parts of rows together."""
+    made = body(text)
+    assert (made.kinds, made.together) == ((kind,), together)
+    plain, side_by_side = made.kernel("made"), made.kernel_of_columns("made")
+    assert row_of(plain)[3] == native
+    assert side_by_side is None if columns is None else row_of(side_by_side)[3] == columns
+    for kernel in (plain, *([] if side_by_side is None else [side_by_side])):
+        for scalar in ("float32", "float64"):
+            lower(kernel, {}, scalar)
+
+
+def test_rows_of_all_elements() -> None:
+    made = body("out = sum(self)", "Tensor self")
+    assert made.rows == ("self",) and write(made.dims) == "()" and made.several
+    assert (
+        written(derivative("out = sum(self * self)", "Tensor self"))["self"]
+        == "2 * (_restore_dims(grad, (), False, self.dim()) * self)"
+    )
 
 
 def test_the_native_kernel() -> None:
@@ -192,7 +221,7 @@ def test_a_row_that_all_rows_share() -> None:
     """It stands beside the rows; what it gets of each row is added up."""
     made = body("out = self * weight", WEIGHTED)
     assert (made.rows, made.shared) == (("self",), ("weight",))
-    assert write(made.form()) == "lambda scan, axis, n, self, weight: self * weight"
+    assert write(made.form()) == "lambda fold, scan, axis, n, self, weight: self * weight"
     assert row_of(made.kernel("scaled"))[2] == "(n),(n)->(n)"
     found = written(derivative("out = self * weight", WEIGHTED))
     assert found["self"] == "grad * beside(weight, self, dim)"
@@ -206,7 +235,7 @@ def test_a_row_that_may_be_none() -> None:
     assert made.optional == ("weight",) and made.kept == (True,)
     assert (
         write(made.form())
-        == "lambda scan, axis, n, self, weight: self * weight if weight is not None else self"
+        == "lambda fold, scan, axis, n, self, weight: self * weight if weight is not None else self"
     )
     kernels = [row_of(kernel) for kernel in made.kernels("scaled")]
     assert [k.name for k in made.kernels("scaled")] == ["scaled", "scaled_without_weight"]
@@ -224,16 +253,17 @@ def test_the_fast_path() -> None:
     chosen = made.by_presence(lambda absent: Constant(name_without("scaled", absent)))
     kernel = replaced(chosen, {"weight": Name("_weight")})
     rows, shared = (read_expression("self._array"),), (Name("_weight"),)
-    where = Name("sizes"), "sizes", made.keepdim
-    call = BodyCall(Name("run"), Name("k"), kernel, made.form(), made.kept, False, *where, rows, shared, ())
+    results = made.kept, ("own",), "", False
+    where = Name("sizes"), "sizes", made.keepdim, Constant(None)
+    call = BodyCall(Name("run"), Name("k"), kernel, made.form(), *results, *where, rows, shared, ())
     values = {"_weight": read_expression("None if weight is None else weight._array")}
     code = Code(["self", "sizes", "weight"], ("self", "weight"), values=values)
     code.push(call.written())
     assert BodyCall.read(call.written()) == call
     first, *others = code.text.split("; fetch_kernel ")
     assert first == "array self; store row0; have_rows_of row0 sizes; is_none weight => L1"
-    assert others[0].startswith("k.scaled; local row0; array weight; rows_keeping 2")
-    assert others[1].startswith("k.scaled_without_weight; local row0; rows_keeping 1")
+    assert others[0].startswith("k.scaled; local row0; array weight; constant -1; constant True; rows 2")
+    assert others[1].startswith("k.scaled_without_weight; local row0; constant -1; constant True; rows 1")
 
 
 def test_rows_over_the_last_dims_by_their_sizes() -> None:
@@ -248,8 +278,8 @@ def test_rows_without_elements() -> None:
     """What is of no elements may be said; else an extreme of none is an error."""
     made = body("out = max(self) if n else -inf")
     assert not made.nonempty and body("out = max(self)").nonempty
-    form = "xp.max(self, axis=axis, keepdims=True) if n else -xp.inf"
-    assert write(made.form()) == f"lambda scan, axis, n, self: {form}"
+    form = "fold('max', self, axis) if n else -xp.inf"
+    assert write(made.form()) == f"lambda fold, scan, axis, n, self: {form}"
     assert row_of(made.kernel("highest"))[3] == "out = max(self)"
 
 

@@ -197,6 +197,16 @@ USES: dict[str, Callable[[Any], Any]] = {
         p for d in (0, -1) for f in (x.unbind, lambda d: x.split(2, d), lambda d: x.chunk(3, d)) for p in f(d)
     ],
     "extrema": lambda x: (*x.max(0), *x.min(-1, keepdim=True), *x.sort(), *x.topk(1, 0), *x.cummax(0)),
+    "rows": lambda x: [
+        f
+        for d in (0, -1, 1, 5)
+        for f in (x.float().softmax(d) * x, x.log_softmax(d), x.logsumexp(d), x.logsumexp(d, True))
+    ],
+    "rows over several dims": lambda x: [
+        x.logsumexp(dims, keep)
+        for dims in ((0, 1), (-2, -1), (), (1, 0), (0, 2), (0, 0), tuple(range(x.ndim)))
+        for keep in (False, True)
+    ],
     "moments": lambda x: (*tengen.var_mean(x.double(), -1), *tengen.std_mean(x.double())),
     "several": lambda x: (*tengen.aminmax(x), *x.mode(), *x.kthvalue(1), *tengen.frexp(x.float())),
     "norm": lambda x: (F.layer_norm(x, x.shape[-1:]), F.layer_norm(x, x.shape), F.rms_norm(x, x.shape[-1:])),
@@ -454,7 +464,8 @@ def test_numbers_beside_rows_are_one_for_each() -> None:
     left: list[int] = []
 
     @fast_paths.fast_path(
-        "fetch_kernel kernels.scale_and_shift; local x; local mean; local scale; local shift; rows 4; give"
+        "fetch_kernel kernels.scale_and_shift; local x; local mean; local scale; local shift; "
+        "constant -1; constant False; rows 4; give"
     )
     def scaled(x: Any, mean: Any, scale: Any, shift: Any) -> Any:
         left.append(1)

@@ -55,12 +55,12 @@ def from_the_end(array: Any, dim: int) -> Any:
     return bodies.run_body(
         None,
         "",
-        lambda scan, axis, n, x: scan("cumsum", x, axis, True),
-        (True,),
-        False,
+        lambda fold, scan, axis, n, x: scan("cumsum", x, axis, True),
+        ((True,), ("running",), "", False),
         dim,
         "",
         False,
+        None,
         (array,),
         (),
     )

@@ -36,7 +36,6 @@ def blocks(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
     monkeypatch.setattr(rows, "UNBUFFERED", 16)
     monkeypatch.setattr(sums, "ROW_SUM_MATRIX", 64)
     monkeypatch.setattr(sums, "_ROW_SUM_MATRICES", {})
-    monkeypatch.setattr(reductions, "EXTREMUM_BY_INDEX", 1)
 
 
 pytestmark = [pytest.mark.usefixtures("blocks"), pytest.mark.filterwarnings("ignore")]

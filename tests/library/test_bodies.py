@@ -212,6 +212,45 @@ OPERATORS = """\
   reference: >
     np.flip(np.maximum.accumulate(np.flip(self, dim), dim) - np.minimum.accumulate(np.flip(self, dim), dim)
     + np.cumprod(np.flip(self, dim), dim), dim) - np.cumsum(self, dim)
+
+- func: positive_of(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
+  body: |
+    over self[dim: n]
+    out = sum(where(self > 0, self, 0))
+  dtypes: all, -complex
+  opmath: false
+  samples:
+    - "[3, 4], 1"
+    - "[60, 40], 0"
+    - "[3, 40, 20], (1,), True"
+    - "[2, 3, 4], (0, 2)"
+    - "[3, 4], dtype=float64"
+    - "ints([5], 0, 9), 0, dtype=int32"
+    - "[0, 3], 0"
+  errors: ["[3, 4], 2: IndexError"]
+  reference: >
+    np.sum(np.where(self > 0, self, np.zeros_like(self)), axis=dim if self.ndim else None, keepdims=keepdim,
+    dtype=dtype or (np.int64 if self.dtype.kind in "bui" else self.dtype))
+
+- func: share_above_of(Tensor self, int dim, Scalar least=0.5) -> (Tensor some, Tensor every, Tensor hits)
+  body: |
+    over self[dim: n]
+    some = any(self > least)
+    every = all(self > least)
+    hits = sum(self > least)
+  samples: ["[3, 4], 1", "[60, 40], 0", "[3, 40, 20], 1, 0.1", "[0, 3], 0"]
+  errors: ["[3, 4], 2: IndexError"]
+  reference: >
+    (np.any(self > least, axis=dim), np.all(self > least, axis=dim),
+    np.sum(self > least, axis=dim, dtype=np.int64))
+
+- func: farthest_of(Tensor self) -> Tensor
+  body: |
+    over self[n]
+    out = max(abs(self)) - mean(self)
+  samples: ["[3, 4]", "[2, 3, 4]", "[]"]
+  errors: ["[0, 3]: RuntimeError"]
+  reference: np.max(np.abs(self)) - np.mean(self)
 """
 ON_DASK = """
 import tengen, rowlib
@@ -230,6 +269,10 @@ for name in ("share_of", "drawdown_of", "around_of"):
     f = getattr(tengen.ops.rowlib, name)
     for dim in (0, 1):
         assert tengen.allclose(f(on_dask, dim).cpu(), f(x, dim)), name
+for f in (tengen.ops.rowlib.positive_of, lambda x, dim: tengen.ops.rowlib.share_above_of(x, dim, 1.5)[2]):
+    for dim in (0, 1):
+        assert tengen.equal(f(on_dask, dim).cpu(), f(x, dim))
+assert tengen.allclose(tengen.ops.rowlib.farthest_of(on_dask).cpu(), tengen.ops.rowlib.farthest_of(x))
 values, total = tengen.ops.rowlib.apart_of(on_dask, 0)
 assert tengen.allclose(total.cpu(), x.prod(0)) and tengen.allclose(values.cpu(), x / x.prod(0))
 """
@@ -241,6 +284,7 @@ def test_all_that_follows(workshop: Workshop) -> None:
     short = "softmax", "logsumexp", "distance", "middle", "spread", "normal", "scaled", "apart"
     more = "weighted", "rooted", "centred"
     scans = "running_mean", "cumulated", "survival", "share", "drawdown", "around"
-    names = [f"rowlib::{name}_of" for name in (*short, *more, *scans)]
-    assert "17 operators verified" in workshop.tengen("verify", "--strict", *names, folder="rowlib")
+    totals = "positive", "share_above", "farthest"
+    names = [f"rowlib::{name}_of" for name in (*short, *more, *scans, *totals)]
+    assert "20 operators verified" in workshop.tengen("verify", "--strict", *names, folder="rowlib")
     workshop.python(ON_DASK)

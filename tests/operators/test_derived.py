@@ -69,6 +69,8 @@ def test_derived_gradients(name: str) -> None:
                 continue
             function, inputs = as_function(call, kind)
             leaves = [t.detach().clone().requires_grad_() for t in inputs]
+            if not leaves:
+                continue
             results = function(*leaves)
             rng = np.random.default_rng(seed(call))
             grads = [tengen.tensor(rng.standard_normal(r.shape)).to(r.dtype) for r in results]

@@ -7,17 +7,17 @@ from functools import partial
 from typing import Any
 
 from ..bodies import (
-    axes_of_rows,
-    check_rows,
+    Results,
     check_shared,
     given,
-    length_of,
     one_shape,
     several,
     sizes_beside,
 )
-from ..dims import Dims
-from .common import Array
+from ..dims import Dims, axes_of_rows, length_of
+from ..reductions import check_nonempty
+from .common import Array, cast, is_bool, is_integral
+from .reductions import folded
 from .sorting import scanned
 
 
@@ -26,33 +26,43 @@ def run_body(
     kernels: None,
     name: str,
     form: Callable[..., Any],
-    kept: Sequence[bool],
-    nonempty: bool,
+    results: Results,
     dim: int | Dims,
     sizes: str,
     keepdim: bool,
+    dtype: Any,
     rows: Sequence[Array],
     shared: Sequence[Array | None],
     *numbers: float,
 ) -> Any:
     """What ``kernels.bodies.run_body`` gives, and its errors."""
-    scan = partial(scanned, xp)
+    kept, kinds, _, nonempty = results
+    rows = [cast(xp, a, dtype) for a in rows]
+    functions = partial(folded, xp, dtype), partial(scanned, xp, dtype)
     shape = one_shape([tuple(a.shape) for a in rows])
     axes = axes_of_rows(shape, dim, sizes)
     check_shared(shape, axes, [tuple(a.shape) for a in shared if a is not None])
     if 0 in shape:
         if all(kept):
-            return given([xp.zeros(shape, dtype=rows[0].dtype) for _ in kept])
+            return given([xp.zeros(shape, dtype=result_dtype(xp, kind, rows[0], dtype)) for kind in kinds])
         if nonempty:
-            check_rows(shape, dim)
+            check_nonempty(shape, dim)
     if not shape:
         one = [None if a is None else xp.reshape(a, (1,)) for a in (*rows, *shared)]
-        results = several(form(scan, 0, 1, *one, *numbers))
-        return given([xp.reshape(r, ()) for r in results])
+        found = several(form(*functions, 0, 1, *one, *numbers))
+        return given([xp.reshape(r, ()) for r in found])
     axis = axes[0] if len(axes) == 1 else axes
     wide_shape = sizes_beside(shape, axes)
     beside = [None if a is None else xp.reshape(a, wide_shape) for a in shared]
-    results = several(form(scan, axis, length_of(shape, axes), *rows, *beside, *numbers))
+    found = several(form(*functions, axis, length_of(shape, axes), *rows, *beside, *numbers))
     if not keepdim:
-        results = [r if row else xp.squeeze(r, axis=axes) for r, row in zip(results, kept, strict=True)]
-    return given(results)
+        found = [r if row else xp.squeeze(r, axis=axes) for r, row in zip(found, kept, strict=True)]
+    return given(found)
+
+
+def result_dtype(xp: Any, kind: str, row: Array, asked: Any) -> Any:
+    """The dtype of a result that has rows, by what its elements are: as ``kernels.bodies.result_dtype``."""
+    if kind == "bool":
+        return xp.bool
+    counted = kind == "running" and asked is None and (is_integral(xp, row) or is_bool(xp, row))
+    return xp.int64 if counted else row.dtype

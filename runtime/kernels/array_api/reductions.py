@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..dims import axes_of, wrap_dim, wrap_dims
@@ -28,13 +29,6 @@ def _folded(
 def sum_dim(xp: Any, self: Array, dim: Dims, keepdim: bool, dtype: Any) -> Array:
     """The sum over ``dim`` as ``dtype``: by default the input's, int64 for bools and integers."""
     return _folded(xp, self, dim, keepdim, dtype, xp.sum, xp.any)
-
-
-def nansum(xp: Any, self: Array, dim: Dims, keepdim: bool, dtype: Any) -> Array:
-    """``sum_dim`` that takes NaN for 0."""
-    if is_real(xp, self) or is_complex(xp, self):
-        self = xp.where(self != self, xp.zeros_like(self), self)
-    return sum_dim(xp, self, dim, keepdim, dtype)
 
 
 def prod_dim(xp: Any, self: Array, dim: Dims, keepdim: bool, dtype: Any) -> Array:
@@ -120,11 +114,6 @@ def _tested(xp: Any, function: Any, self: Array, dim: Dims, keepdim: bool) -> Ar
     return xp.astype(found, xp.uint8) if self.dtype == xp.uint8 else found
 
 
-def count_nonzero(xp: Any, self: Array, dim: Dims) -> Array:
-    """How many elements over ``dim`` are not zero."""
-    return xp.sum(xp.astype(self != 0, xp.int64), axis=axes_of(dim, self.ndim), dtype=xp.int64)
-
-
 def amax(xp: Any, self: Array, dim: Dims, keepdim: bool) -> Array:
     """The greatest over ``dim``, NaN where there is one."""
     check_nonempty(tuple(self.shape), dim)
@@ -143,14 +132,16 @@ def aminmax(xp: Any, self: Array, dim: int | None, keepdim: bool) -> tuple[Array
     return amin(xp, self, over, keepdim), amax(xp, self, over, keepdim)
 
 
-def max_all(xp: Any, self: Array) -> Array:
-    """The greatest of all elements."""
-    return amax(xp, self, None, False)
+def folded(xp: Any, dtype: Any, name: str, row: Array, axis: int | tuple[int, ...]) -> Array:
+    """What ``kernels.reductions.folded`` gives."""
+    asked = (dtype,) if name in ("sum", "prod", "mean") else ()
+    return _FOLDS[name](xp, row, axis if isinstance(axis, tuple) else (axis,), True, *asked)
 
 
-def min_all(xp: Any, self: Array) -> Array:
-    """The least of all elements."""
-    return amin(xp, self, None, False)
+#: The reductions of bodies, by their names.
+_FOLDS: dict[str, Callable[..., Array]] = dict(
+    sum=sum_dim, prod=prod_dim, mean=mean_dim, max=amax, min=amin, any=any_dims, all=all_dims
+)
 
 
 def _place(xp: Any, largest: bool, self: Array, axis: int) -> Array:

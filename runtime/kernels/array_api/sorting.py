@@ -192,13 +192,12 @@ def cumprod(xp: Any, self: Array, dim: int, dtype: Any) -> Array:
     return _running(xp, xp.cumulative_prod, self, dim, dtype)
 
 
-def scanned(xp: Any, name: str, row: Array, axis: int, reverse: bool) -> Array:
+def scanned(xp: Any, dtype: Any, name: str, row: Array, axis: int, reverse: bool) -> Array:
     """What ``kernels.scans.scanned`` gives."""
     if reverse:
-        return xp.flip(scanned(xp, name, xp.flip(row, axis=axis), axis, False), axis=axis)
-    function = {"cumsum": xp.cumulative_sum, "cumprod": xp.cumulative_prod}.get(name)
-    if function is not None:
-        return function(row, axis=axis)
+        return xp.flip(scanned(xp, dtype, name, xp.flip(row, axis=axis), axis, False), axis=axis)
+    if name in ("cumsum", "cumprod"):
+        return (cumsum if name == "cumsum" else cumprod)(xp, row, axis, dtype)
     if name == "logcumsumexp":
         return logcumsumexp(xp, row, axis)
     return (cummax if name == "cummax" else cummin)(xp, row, axis)[0]

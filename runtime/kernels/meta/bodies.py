@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..bodies import axes_of_rows, check_rows, check_shared, given, one_shape
-from ..dims import Dims, reduced_shape
+from ..bodies import Results, check_shared, given, one_shape, result_dtype
+from ..dims import Dims, axes_of_rows, reduced_shape
+from ..dtypes import DType
+from ..reductions import check_nonempty
 from .array import MetaArray
 
 
@@ -14,20 +16,25 @@ def run_body(
     kernels: None,
     name: str,
     form: Any,
-    kept: Sequence[bool],
-    nonempty: bool,
+    results: Results,
     dim: int | Dims,
     sizes: str,
     keepdim: bool,
+    dtype: DType | None,
     rows: Sequence[MetaArray],
     shared: Sequence[MetaArray | None],
     *numbers: float,
 ) -> Any:
     """The results of ``kernels.bodies.run_body``, without elements, and its errors."""
+    kept, kinds, _, nonempty = results
     shape = one_shape([a.shape for a in rows])
     axes = axes_of_rows(shape, dim, sizes)
     check_shared(shape, axes, [a.shape for a in shared if a is not None])
     if nonempty and 0 in shape and not all(kept):
-        check_rows(shape, dim)
+        check_nonempty(shape, dim)
     fewer = reduced_shape(shape, axes, keepdim)
-    return given([MetaArray(shape if row else fewer, rows[0].dtype) for row in kept])
+    if dtype is not None and dtype.kind == "b" and "running" in kinds:
+        raise NotImplementedError("not implemented for 'Bool'")
+    computed = rows[0].dtype if dtype is None else dtype
+    dtypes = [result_dtype(kind, computed, dtype) for kind in kinds]
+    return given([MetaArray(shape if row else fewer, of) for row, of in zip(kept, dtypes, strict=True)])

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..dims import wrap_dim
-from ..dtypes import INT64, INTEGRAL, UINT8
-from ..reductions import check_hash, check_nonempty, mean_dtype, restored_shape
+from ..dtypes import INT64, INTEGRAL, UINT8, real_dtype
+from ..reductions import check_hash, check_nonempty, restored_shape
 from ..scatter import check_selected
 from ..sorting import check_search, kthvalue_dim, topk_dim
 from .array import MetaArray, broadcast_shapes
@@ -20,32 +20,12 @@ Shape = tuple[int, ...]
 BOOL = np.dtype(bool)
 
 
-def real_of(dtype: DType) -> DType:
-    """The dtype of the parts of a complex dtype; a real one itself."""
-    return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
-
-
-def meta_sum(self: MetaArray, dim: Dims, keepdim: bool, dtype: DType | None) -> MetaArray:
-    """A reduction whose result is int64 for bools and integers unless ``dtype`` is given."""
-    if dtype is None and self.dtype.char in INTEGRAL:
-        dtype = INT64
-    return meta_reduced(self, dim, keepdim, dtype)
-
-
-def meta_mean(self: MetaArray, dim: Dims, keepdim: bool, dtype: DType | None) -> MetaArray:
-    return meta_reduced(self, dim, keepdim, mean_dtype(self.dtype, dtype))
-
-
 def meta_var(self: MetaArray, dim: Dims, keepdim: bool) -> MetaArray:
-    return meta_reduced(self, dim, keepdim, real_of(self.dtype))
+    return meta_reduced(self, dim, keepdim, real_dtype(self.dtype))
 
 
 def meta_var_mean(self: MetaArray, dim: Dims, keepdim: bool) -> tuple[MetaArray, MetaArray]:
     return meta_var(self, dim, keepdim), meta_reduced(self, dim, keepdim)
-
-
-def meta_count_nonzero(self: MetaArray, dim: Dims) -> MetaArray:
-    return meta_reduced(self, dim, False, INT64)
 
 
 def meta_test(self: MetaArray, dim: Dims, keepdim: bool) -> MetaArray:

@@ -16,9 +16,6 @@ from ..reductions import (
     any_dims,
     argmax,
     argmin,
-    mean_dim,
-    prod_dim,
-    sum_dim,
 )
 from .array import Array, JaggedArray, RaggedArray
 from .shape import inner_dim, over
@@ -33,43 +30,22 @@ def _flat(self: RaggedArray) -> Array:
     return self.values.reshape(-1)
 
 
-def nested_sum(self: RaggedArray, dim: Dims, keepdim: bool, dtype: Any) -> Any:
-    """The sum over all elements, over dimensions of each component, or over dim 0 and the ragged one."""
-    return _reduced(lambda a, d, keep: sum_dim(a, d, keep, dtype), self, dim, keepdim)
-
-
-def nested_mean(self: RaggedArray, dim: Dims, keepdim: bool, dtype: Any) -> Any:
-    """The mean, over what ``nested_sum`` adds."""
-    return _reduced(lambda a, d, keep: mean_dim(a, d, keep, dtype), self, dim, keepdim)
-
-
-def nested_amax(self: RaggedArray, dim: Dims, keepdim: bool) -> Any:
-    """The largest element, over what ``nested_sum`` adds."""
-    return _reduced(amax, self, dim or None, keepdim)
-
-
-def nested_amin(self: RaggedArray, dim: Dims, keepdim: bool) -> Any:
-    """The smallest element, over what ``nested_sum`` adds."""
-    return _reduced(amin, self, dim or None, keepdim)
-
-
-def nested_prod(self: RaggedArray, dim: Dims, keepdim: bool, dtype: Any) -> Any:
-    """The product, over what ``nested_sum`` adds."""
-    return _reduced(lambda a, d, keep: prod_dim(a, d, keep, dtype), self, dim, keepdim)
-
-
 def nested_all(self: RaggedArray, dim: Dims, keepdim: bool) -> Any:
-    """Whether no element is zero, over what ``nested_sum`` adds; over none, whether each is not."""
-    if dim == ():
-        return self.with_values(all_dims(self.values, dim, keepdim))
-    return _reduced(all_dims, self, dim, keepdim)
+    """Whether no element is zero, over what bodies go; over none, whether each is not."""
+    return (
+        self.with_values(all_dims(self.values, dim, keepdim))
+        if dim == ()
+        else _reduced(all_dims, self, dim, keepdim)
+    )
 
 
 def nested_any(self: RaggedArray, dim: Dims, keepdim: bool) -> Any:
-    """Whether an element is not zero, over what ``nested_sum`` adds; over none, whether each is not."""
-    if dim == ():
-        return self.with_values(any_dims(self.values, dim, keepdim))
-    return _reduced(any_dims, self, dim, keepdim)
+    """Whether an element is not zero, over what bodies go; over none, whether each is not."""
+    return (
+        self.with_values(any_dims(self.values, dim, keepdim))
+        if dim == ()
+        else _reduced(any_dims, self, dim, keepdim)
+    )
 
 
 def nested_argmax(self: RaggedArray, dim: int | None, keepdim: bool) -> Any:
@@ -84,12 +60,12 @@ def nested_argmin(self: RaggedArray, dim: int | None, keepdim: bool) -> Any:
 
 def max_of_nested(self: RaggedArray, dim: int, keepdim: bool) -> tuple[Any, Any]:
     """The greatest elements along a dimension of the components, and where they stand."""
-    return nested_amax(self, (dim,), keepdim), nested_argmax(self, dim, keepdim)
+    return _reduced(amax, self, (dim,), keepdim), nested_argmax(self, dim, keepdim)
 
 
 def min_of_nested(self: RaggedArray, dim: int, keepdim: bool) -> tuple[Any, Any]:
     """The least elements along a dimension of the components, and where they stand."""
-    return nested_amin(self, (dim,), keepdim), nested_argmin(self, dim, keepdim)
+    return _reduced(amin, self, (dim,), keepdim), nested_argmin(self, dim, keepdim)
 
 
 Kernel = Callable[[Array, Any, bool], Array]
@@ -146,22 +122,23 @@ def run_body(
     kernels: None,
     name: str,
     form: Callable[..., Any],
-    kept: Sequence[bool],
-    nonempty: bool,
+    results: bodies.Results,
     dim: int | Dims,
     sizes: str,
     keepdim: bool,
+    dtype: Any,
     rows: Sequence[RaggedArray],
     shared: Sequence[Array | None],
     *numbers: float,
 ) -> Any:
     """``kernels.bodies.run_body`` of each component. RuntimeError for bodies with several results, or with
     operands that rows share, or rows over dims by their sizes."""
+    kept = results[0]
     if shared or sizes or len(kept) > 1 or (len(rows) > 1 and not kept[0]):
         raise RuntimeError(f"{name} has no form for nested tensors")
 
     def of_arrays(at: Any, keep: bool, *arrays: Array) -> Any:
-        return bodies.run_body(kernels, name, form, kept, nonempty, at, "", keep, arrays, (), *numbers)
+        return bodies.run_body(kernels, name, form, results, at, "", keep, dtype, arrays, (), *numbers)
 
     first, *others = rows
     dims = (dim,) if isinstance(dim, int) else dim

@@ -13,7 +13,6 @@ import numpy as np
 from ...machine_code import shared_from
 from .. import sums
 from ..native_kernels import as_rows, kernel_of_floats
-from ..reductions import max_along
 from ..shares import share_rows
 from .common import MEAN, NONE, SUM, Array
 from .loss import check_nll, class_weights
@@ -65,7 +64,7 @@ def _losses(table: Array, target: Array, ignore_index: int) -> tuple[Array, Arra
             class_weights(target, None, classes, ignore_index, table.dtype)  # says which
         return tuple(found)
     kept, safe, _ = class_weights(target, None, classes, ignore_index, table.dtype)
-    top = max_along(table, 1)
+    top = np.maximum.reduce(table, 1, keepdims=True)
     less = table - top
     picked = np.take_along_axis(less, safe[:, None], 1)[:, 0]
     log_sum = np.log(np.add.reduce(np.exp(less, out=less), 1))

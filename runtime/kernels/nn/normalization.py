@@ -72,11 +72,12 @@ def _layer_shapes(
 
 @fast_path(
     "have_rows_of input normalized_shape; is_none weight -> L1; is_none bias; "
-    "fetch_kernel kernels.normalize; local input; local eps; number_like input; rows_keeping 2; give; "
+    "fetch_kernel kernels.normalize; local input; local eps; number_like input; "
+    "constant -1; constant True; rows 2; give; "
     "L1:; is_none bias -> L2; fetch_kernel kernels.normalize_scaled; local input; local weight; "
-    "local eps; number_like input; rows_keeping 3; give; "
+    "local eps; number_like input; constant -1; constant True; rows 3; give; "
     "L2:; fetch_kernel kernels.normalize_affine; local input; local weight; local bias; "
-    "local eps; number_like input; rows_keeping 4; give"
+    "local eps; number_like input; constant -1; constant True; rows 4; give"
 )
 def native_layer_norm(
     input: Array, normalized_shape: Shape, weight: Array | None, bias: Array | None, eps: float

@@ -1,0 +1,153 @@
+"""Native kernels over the rows of arrays, along whatever dims these are, and whatever way they lie."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.costs import NATIVE_GRAIN, STRIDED_ROWS
+from ..fast_paths import add_columns
+from ..machine_code import Kernels, goes_across
+from .copies import in_rows
+from .dims import Dims, axes_of_rows, length_of, reduced_shape
+from .dtypes import REDUCED
+from .native_kernels import as_bits, kernel_of
+from .reductions import folded
+from .rows import run as in_blocks_of_rows
+from .shares import share_columns, share_rows
+
+Array = Any
+Shape = tuple[int, ...]
+#: What the names of kernels end in whose rows lie side by side.
+IN_COLUMNS = "_in_columns"
+#: The kernels of which the C machine knows which one does the same of rows side by side.
+_told: set[np.ufunc] = set()
+
+
+class Rows(NamedTuple):
+    """Where the rows of arrays of a shape are."""
+
+    axes: Shape
+    length: int
+    single: Shape  # of a result with one number for each row
+    adjacent: bool  # whether each axis is the one behind the one before
+    laid: (
+        Shape  # of arrays, if so: rows one behind the other, (m, n), or each several side by side, (k, n, m)
+    )
+    fewer: Shape  # and of one number for each row: (m,), or (k, m)
+
+
+@lru_cache(maxsize=1024)
+def rows_of(shape: Shape, dim: int | Dims, sizes: str, keepdim: bool) -> Rows:
+    """Where rows are over ``dim``; it is kept for the next call. Errors of ``axes_of_rows``."""
+    axes = axes_of_rows(shape, dim, sizes)
+    length = length_of(shape, axes)
+    adjacent = bool(axes) and axes[-1] - axes[0] == len(axes) - 1
+    before, beside = 1, 1
+    if adjacent:
+        before, beside = math.prod(shape[: axes[0]]), math.prod(shape[axes[-1] + 1 :])
+    laid = (before, length) if beside == 1 else (before, length, beside)
+    fewer = (before,) if beside == 1 else (before, beside)
+    return Rows(axes, length, reduced_shape(shape, axes, keepdim), adjacent, laid, fewer)
+
+
+class NativeRows(NamedTuple):
+    """A native kernel, and how it goes over the rows of arrays of one shape and dtype, with elements."""
+
+    kernels: Kernels
+    name: str
+    kernel: np.ufunc
+    kept: Sequence[bool]  # whether each result has rows
+    together: str  # the reduction that brings results of parts of a row together, or ""
+    rows: Rows
+    dtype: np.dtype[Any]
+
+    def shared(self, beside: Sequence[Array], numbers: Sequence[float]) -> Sequence[Any]:
+        """What all rows share, as the kernel takes it."""
+        number = np.float32 if self.dtype.char in REDUCED else self.dtype.type
+        return [*[as_bits(in_rows(a).reshape(-1)) for a in beside], *[number(n) for n in numbers]]
+
+    def run(self, arrays: Sequence[Array], shared: Sequence[Any], results: Sequence[Array]) -> None:
+        """Have the kernel put into ``results`` what it makes of arrays, and of what their rows share."""
+        rows, kept = self.rows, self.kept
+        contiguous = rows.adjacent and all([a.flags.c_contiguous for a in arrays])
+        one, size, ndim = len(rows.axes) == 1, arrays[0].size, arrays[0].ndim
+        if not contiguous and len(arrays) == 1 and size == rows.length and self.together:
+            arrays, contiguous = [arrays[0].ravel("K")], True  # one row, in whatever order it lies
+        elif rows.adjacent and rows.axes[-1] == ndim - 1 and not (one and size <= STRIDED_ROWS):
+            arrays, contiguous = [*map(in_rows, arrays)], True
+        if contiguous:
+            tables = [as_bits(a).reshape(rows.laid) for a in arrays]
+            out = [
+                as_bits(r).reshape(rows.laid if row else rows.fewer)
+                for r, row in zip(results, kept, strict=True)
+            ]
+            if len(rows.laid) > 2:
+                self._side_by_side(tables, shared, out)
+            elif self.together and tables[0].size == rows.length >= 2 * NATIVE_GRAIN:
+                self._in_parts(tables, shared, out[0])
+            else:
+                share_rows(self.kernel, tables, shared, out)
+            return
+        order = [*[d for d in range(ndim) if d not in rows.axes], *rows.axes]
+        fewer = reduced_shape(arrays[0].shape, rows.axes, False)
+        out = [
+            as_bits(r.transpose(order) if row else r.reshape(fewer))
+            for r, row in zip(results, kept, strict=True)
+        ]
+        self._turned([as_bits(a.transpose(order)) for a in arrays], shared, out, one)
+
+    def _side_by_side(self, tables: Sequence[Array], shared: Sequence[Any], out: Sequence[Array]) -> None:
+        """Of arrays (k, n, m), of which the rows are along n."""
+        across = None
+        if tables[0].size > STRIDED_ROWS and not any(self.kept):
+            across = kernel_of(self.name, self.dtype, self.kernels, IN_COLUMNS)
+        if across is None:
+            turned = [o.swapaxes(1, 2) if row else o for o, row in zip(out, self.kept, strict=True)]
+            self._turned([t.swapaxes(1, 2) for t in tables], shared, turned, True)
+            return
+        if self.kernel not in _told:
+            _told.add(self.kernel)
+            add_columns(self.kernel, across)
+        if len(tables[0]) == 1:
+            share_columns(across, [t[0] for t in tables], shared, [o[0] for o in out])
+        else:
+            share_rows(across, tables, shared, out)
+
+    def _in_parts(self, tables: Sequence[Array], shared: Sequence[Any], out: Array) -> None:
+        """Of one long row: the results of its parts are brought together."""
+        count, rest = divmod(tables[0].size, NATIVE_GRAIN)
+        parts = np.empty(count + (rest > 0), out.dtype)
+        flat = [t.reshape(-1) for t in tables]
+        whole = [t[: t.size - rest].reshape(count, NATIVE_GRAIN) for t in flat]
+        share_rows(self.kernel, whole, shared, (parts[:count],))
+        if rest:
+            self.kernel(*[t[t.size - rest :] for t in flat], *shared, out=(parts[count:].reshape(()),))
+        if self.together == "mean":
+            out[...] = np.average(parts, weights=[*[NATIVE_GRAIN] * count, *[rest] * (rest > 0)])
+        else:
+            out[...] = folded(None, self.together, parts, 0)
+
+    def _turned(self, given: Sequence[Array], shared: Sequence[Any], out: Sequence[Array], one: bool) -> None:
+        """Of rows along the last dims, or ``one``, not contiguous: element after element if they are few."""
+        if one and given[0].size <= STRIDED_ROWS:
+            self.kernel(*given, *shared, out=tuple(out))
+        elif goes_across(self.kernel) and one and not shared:
+            share_rows(self.kernel, given, (), out)
+        else:
+            in_blocks_of_rows(self._in_copies(len(given), shared), *given, *out)
+
+    def _in_copies(self, count: int, shared: Sequence[Any]) -> Callable[..., None]:
+        """What calls the kernel with copies of so many arrays, and puts what it gives into those behind."""
+
+        def task(*parts: Array) -> None:
+            found = self.kernel(*[in_rows(a).reshape(-1, self.rows.length) for a in parts[:count]], *shared)
+            found = found if isinstance(found, tuple) else (found,)
+            for part, made in zip(parts[count:], found, strict=True):
+                part[...] = made.reshape(part.shape)
+
+        return task
