@@ -191,17 +191,17 @@ def unfold_first(self: Tensor | None, count: int) -> Tensor | None:
     return self.reshape((count, shape[0] // count, *shape[1:]))
 
 
-def samples_folded(self: Tensor, weight: Tensor) -> Tensor:
+def convolution_folded(self: Tensor, weight: Tensor) -> Tensor:
     """The value of a convolution's input as one batch of all samples; without any it is one."""
     return self if self.ndim == weight.ndim else self.flatten(0, 1)
 
 
-def samples_unfolded(self: Tensor, input: Tensor, weight: Tensor) -> Tensor:
+def convolution_unfolded(self: Tensor, input: Tensor, weight: Tensor) -> Tensor:
     """The result of a convolution of such a batch, unfolded; ``input`` is the value that was folded."""
     return self if input.ndim == weight.ndim else self.reshape((*input.shape[:2], *self.shape[1:]))
 
 
-def with_batch_dim(self: Tensor, weight: Tensor) -> Tensor:
+def convolution_with_batch_dim(self: Tensor, weight: Tensor) -> Tensor:
     """The input of a convolution with its dimension of the batch, which may be missing: (B, N, C, ...)."""
     return self.unsqueeze(1) if self.ndim < weight.ndim else self
 

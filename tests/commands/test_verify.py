@@ -422,13 +422,13 @@ def test_only_what_an_edit_touches(repository: Scratch, tengen: Command) -> None
 
     kernels = repository.root / "runtime" / "kernels" / "shape.py"
     text = kernels.read_text(encoding="utf-8")
-    right = "slice(None, None, -1) if d in axes else slice(None)"
+    right = "diagonal(result, offset, dim1, dim2)[...] = self"
     assert text.count(right) == 1
-    kernels.write_text(text.replace(right, "slice(None, None, -1) if d in axes[:1] else slice(None)"))
+    kernels.write_text(text.replace(right, f"{right} + self"))
     done = tengen("verify")
     assert done.returncode == 1, done.stdout
-    assert "error: the kernel of flip gives other values than its reference" in done.stdout
-    assert "flip is written here" in done.stdout
+    assert "error: the kernel of diag_embed gives other values than its reference" in done.stdout
+    assert "diag_embed is written here" in done.stdout
     assert names_verified(done) < 12
 
     kernels.write_text(f"# a comment\n{text}", encoding="utf-8")

@@ -64,7 +64,7 @@ def meta_kthvalue(self: MetaArray, k: int, dim: int, keepdim: bool) -> tuple[Met
     return meta_selected(self, dim, keepdim)
 
 
-def meta_scan(self: MetaArray, dim: int, dtype: DType | None = None) -> MetaArray:
+def meta_cumprod(self: MetaArray, dim: int, dtype: DType | None = None) -> MetaArray:
     """A cumulative sum or product: int64 for bools and integers unless ``dtype`` is given.
     NotImplementedError for bool as ``dtype``."""
     wrap_dim(dim, self.ndim)
