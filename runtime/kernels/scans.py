@@ -27,11 +27,17 @@ LONG = 64
 SAFE_RANGE = 1e-30, 1e30
 
 
-def cumprod(self: Array, dim: int, dtype: DType | None) -> Array:
-    """The cumulative product along ``dim`` as ``dtype``: by default the input's, int64 for bools and integers.
+def cumsum(self: Array, dim: int, dtype: DType | None) -> Array:
+    """The cumulative sum along ``dim`` as ``dtype``: by default the input's, int64 for bools and integers."""
+    return _accumulate(np.add, self, dim, dtype)
 
-    NotImplementedError for a dtype of bools.
-    """
+
+def cumprod(self: Array, dim: int, dtype: DType | None) -> Array:
+    """The cumulative product along ``dim`` as ``dtype``, by default as for ``cumsum``."""
+    return _accumulate(np.multiply, self, dim, dtype)
+
+
+def _accumulate(ufunc: np.ufunc, self: Array, dim: int, dtype: DType | None) -> Array:
     dim = wrap_dim(dim, self.ndim)
     if dtype is not None and dtype.kind == "b" and self.ndim and self.size:
         raise NotImplementedError("not implemented for 'Bool'")  # of a number, or of nothing, there is none
@@ -39,20 +45,20 @@ def cumprod(self: Array, dim: int, dtype: DType | None) -> Array:
     self = cast(self, dtype)
     if not self.ndim or not self.size:
         return self.copy()
-    if dtype.char in "fd" and kernels.cumprod is not None and dim == self.ndim - 1:
+    if dtype.char in "fd" and ufunc is np.multiply and kernels.cumprod is not None and dim == self.ndim - 1:
         return _cumprod_rows(in_rows(self).reshape(-1, self.shape[dim])).reshape(self.shape)
     wide = acc_dtype(dtype)
     if wide == FLOAT32 and self.shape[dim] > LONG:
         wide = FLOAT64
     if dim < self.ndim - 1 and self.size >= LANES * self.shape[dim] > 0:
-        return _multiply_lanes(self, dim, wide, dtype)
+        return _accumulate_lanes(ufunc, self, dim, wide, dtype)
     last = dim == self.ndim - 1 and self.shape[dim] >= PARALLEL_SCAN and self.size >= SCAN_LARGE
-    if last and self.dtype.kind == "f":
+    if ufunc is np.multiply and last and self.dtype.kind == "f":
         return _cumprod_rows(in_rows(self).reshape(-1, self.shape[dim])).reshape(self.shape)
     if wide == dtype:
-        return np.multiply.accumulate(self, dim, wide)
+        return ufunc.accumulate(self, dim, wide)
     result = self.astype(wide)  # at once: accumulate would do so piece by piece
-    return np.multiply.accumulate(result, dim, wide, result).astype(dtype)
+    return ufunc.accumulate(result, dim, wide, result).astype(dtype)
 
 
 def _scan_rows(kernel: np.ufunc, self: Array, *others: Array) -> Array:
@@ -66,14 +72,14 @@ def _scan_rows(kernel: np.ufunc, self: Array, *others: Array) -> Array:
     return out
 
 
-def _multiply_lanes(self: Array, dim: int, wide: DType, dtype: DType) -> Array:
-    """``multiply.accumulate`` over many lanes side by side: one vectorised step for each place in them."""
+def _accumulate_lanes(ufunc: np.ufunc, self: Array, dim: int, wide: DType, dtype: DType) -> Array:
+    """``ufunc.accumulate`` over many lanes side by side: one vectorised step for each place in them."""
     result = np.empty(self.shape, dtype)
     rows, results = np.moveaxis(self, dim, 0), np.moveaxis(result, dim, 0)
     total = rows[0].astype(wide)
     results[0] = total
     for i in range(1, len(rows)):
-        results[i] = np.multiply(total, rows[i], total)
+        results[i] = ufunc(total, rows[i], total)
     return result
 
 
