@@ -88,7 +88,7 @@ class NativeRows(NamedTuple):
             ]
             if len(rows.laid) > 2:
                 self._side_by_side(tables, shared, out)
-            elif self.together and tables[0].size == rows.length >= 2 * NATIVE_GRAIN:
+            elif self._has_parts(tables[0].size):
                 self._in_parts(tables, shared, out[0])
             else:
                 share_rows(self.kernel, tables, shared, out)
@@ -117,6 +117,11 @@ class NativeRows(NamedTuple):
             share_columns(across, [t[0] for t in tables], shared, [o[0] for o in out])
         else:
             share_rows(across, tables, shared, out)
+
+    def _has_parts(self, size: int) -> bool:
+        """Whether all is one long row, whose parts several threads may take; half types would round them."""
+        long = size == self.rows.length and size >= 2 * NATIVE_GRAIN
+        return long and bool(self.together) and self.dtype.char not in REDUCED
 
     def _in_parts(self, tables: Sequence[Array], shared: Sequence[Any], out: Array) -> None:
         """Of one long row: the results of its parts are brought together."""

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 import tengen
+from tengen.core.costs import NATIVE_GRAIN
 from tengen.kernels import linalg, moments, parallel, reductions, rows, sums
 from tengen.kernels.native_kernels import kernels
 from tengen.kernels.nn import batch_norm, channels, normalization
+from tengen.testing import declared
 
 nan, inf = np.nan, np.inf
 Array = Any
@@ -448,3 +450,24 @@ def test_results_do_not_depend_on_the_threads(threads: int) -> None:
     parallel.set_num_threads(threads)
     for found, one in zip(results(), expected, strict=True):
         np.testing.assert_array_equal(found, one)
+
+
+OF_PARTS = [n for n, o in declared.operators().items() if o.body is not None and o.body.together]
+
+
+@pytest.mark.parametrize("kind", ["bfloat16", "float16", "float32", "float64"])
+@pytest.mark.parametrize("name", OF_PARTS)
+def test_one_long_row(name: str, kind: str, threads: int) -> None:
+    """Of all elements, as many as threads share and some more: what float64 gives, rounded."""
+    numbers = np.random.default_rng(len(name)).integers(-3, 5, 2 * NATIVE_GRAIN + 77) / 4
+    if name.startswith("prod"):
+        numbers = np.where(np.arange(numbers.size) % 29999, 1.0, -2.0)
+    call = next(c for c in declared.calls(name) if c.takes(tengen.float64) and not c.hand_picked)
+    given = [tengen.from_numpy(numbers), *[() if a.name == "dim" else v for a, v in zip(
+        call.arguments[1:], call.values[1:], strict=True)]]  # fmt: skip
+    expected = declared.run(name, given)
+    found = declared.run(name, [given[0].to(getattr(tengen, kind)), *given[1:]])
+    wanted = expected.to(found.dtype)
+    assert found.dtype is (expected.dtype if expected.dtype is not tengen.float64 else getattr(tengen, kind))
+    near = 0 if found.dtype in (tengen.bool, tengen.int64) else 2 * tengen.finfo(found.dtype).eps
+    assert (found - wanted).abs() <= near * wanted.abs() if near else tengen.equal(found, wanted)
