@@ -201,7 +201,7 @@ def test_a_module_that_is_no_python(tmp_path: Path) -> None:
     path = whole.root / "runtime" / "kernels" / "scans.py"
     line = path.read_text().count("\n") + 1
     path.write_text(f"{path.read_text()}def (\n")
-    done = whole.python("-m", "tengen.codegen.cli", "verify", "cumsum")
+    done = whole.python("-m", "tengen.codegen.cli", "verify", "cumprod")
     assert done.returncode == 2 and f"scans.py:{line} is no Python: " in done.stdout, done.stdout
     assert done.stdout.count("\n") == 1
 
