@@ -7,8 +7,7 @@ from ...ir.moves import Move
 from ...ir.writer import write
 from ..model.operators import Operator
 from ..model.source import OutputFile
-from ..read.functions import FunctionIndex, module_path
-from ..specialise.type_methods import alias
+from ..read.functions import FunctionIndex, alias, module_path
 from .page import TemplateRenderer, import_lines
 from .scope import Scope
 

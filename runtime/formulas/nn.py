@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
 
 Number = bool | int | float | complex
-Slopes = tuple["Tensor", "Tensor | float"]
 
 # --------------------------------------------------------------------------- activations
 

@@ -19,7 +19,6 @@ from ..pointwise import within
 from ..select import select
 from .common import Array, Number, stable_sigmoid
 
-_SQRT_HALF = math.sqrt(0.5)
 _TANH_SCALE = math.sqrt(2 / math.pi)
 _TANH_CUBIC = 0.044715
 _PDF_SCALE = 1 / math.sqrt(2 * math.pi)
