@@ -33,10 +33,15 @@ def _states(targets: Tensor, lengths: Sequence[int], blank: int) -> Tensor:
     return F.constant_pad_nd(pairs, (0, 1), blank)
 
 
+def _shifted(states: Tensor, by: int, fill: float) -> Tensor:
+    """Each state in the place of one behind it, of which there may be none."""
+    return F.constant_pad_nd(states, (by, 0), fill)[..., : states.shape[-1]]
+
+
 def _stepped(state: Tensor, skip: Tensor) -> Tensor:
     """Sums, as logarithms, over what goes to each state: itself, the last and perhaps the last but one."""
-    last = F.constant_pad_nd(state, (1, -1), NOTHING)
-    last_but_one = F.where(skip, F.constant_pad_nd(state, (2, -2), NOTHING), NOTHING)
+    last = _shifted(state, 1, NOTHING)
+    last_but_one = F.where(skip, _shifted(state, 2, NOTHING), NOTHING)
     return state.logaddexp(last).logaddexp(last_but_one)
 
 
@@ -57,7 +62,7 @@ def ctc_loss_backward(
         return F.zeros_like(log_probs)
     states = _states(targets, target_lengths, blank)
     count = states.shape[1]
-    changed = states != F.constant_pad_nd(states, (2, -2), blank)
+    changed = states != _shifted(states, 2, blank)
     skip = changed.logical_and(states != blank)
     device = log_probs.device
     place = F.arange(count, device=device)
@@ -70,7 +75,7 @@ def ctc_loss_backward(
     for t in range(1, steps):
         forwards.append(_stepped(forwards[-1], skip) + emitted[t])
     # Backwards the states are reversed, and with them what skips.
-    turned = F.constant_pad_nd(skip.flip(1), (2, -2), False)
+    turned = _shifted(skip.flip(1), 2, False)
     now = F.full_like(first, NOTHING)
     later, backwards = now, []
     for t in reversed(range(steps)):

@@ -34,15 +34,11 @@ def meta_test(self: MetaArray, dim: Dims, keepdim: bool) -> MetaArray:
     return MetaArray(self.shape, dtype) if dim == () else meta_reduced(self, dim, keepdim, dtype)
 
 
-def meta_extremum(self: MetaArray, dim: Dims, keepdim: bool) -> MetaArray:
-    if self.size == 0:
-        check_nonempty(self.shape, dim)
-    return meta_reduced(self, dim, keepdim)
-
-
 def meta_aminmax(self: MetaArray, dim: int | None, keepdim: bool) -> tuple[MetaArray, MetaArray]:
     dims = None if dim is None else (dim,)
-    return meta_extremum(self, dims, keepdim), meta_extremum(self, dims, keepdim)
+    if self.size == 0:
+        check_nonempty(self.shape, dims)
+    return meta_reduced(self, dims, keepdim), meta_reduced(self, dims, keepdim)
 
 
 def meta_arg(self: MetaArray, dim: int | None, keepdim: bool) -> MetaArray:
