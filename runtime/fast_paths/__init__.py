@@ -186,17 +186,17 @@ def add_fast_paths_to_classes(namespace: Mapping[str, Any], method: str) -> None
             setattr(owner, method, make(vars(owner)[method], owner, _prepare))
 
 
-def add_loops(ufunc: np.ufunc, loops: Mapping[tuple[str, ...], int]) -> None:
+def add_loops(ufunc: np.ufunc, loops: Mapping[tuple[str, ...], int], most: int) -> None:
     """Tell the addresses of a native kernel's loops, by the dtypes of operands and results.
 
     Small arrays are given to those of elements with one result, and to those of rows: of each row operands
-    and results have the row or a number. Large ones are shared out to those of any kind.
+    and results have the row or a number. Arrays of ``most`` elements are shared out to those of any kind.
     """
     if _state.machine is None:
         return
     rows = _rows(ufunc.signature) if ufunc.signature else None
     for dtypes, address in loops.items():
-        _state.machine.add_loop(ufunc, rows, tuple([np.dtype(d).num for d in dtypes]), address)
+        _state.machine.add_loop(ufunc, rows, tuple([np.dtype(d).num for d in dtypes]), address, most)
 
 
 def add_columns(ufunc: np.ufunc, columns: np.ufunc) -> None:

@@ -64,11 +64,12 @@ static void note_small(Native *native, const PyUFuncObject *ufunc, PyObject *row
     for (int i = 0; i < ufunc->nargs && i < MOST_ROWS; i++) native->is_row[i] = PyTuple_GET_ITEM(rows, i) == Py_True;
 }
 
-/* add_loop(ufunc, rows, type numbers, address): a loop of a native kernel, by the types of operands and results. ``rows``
-   is None, or says for each of them whether it is a row. */
+/* add_loop(ufunc, rows, type numbers, address, most): a loop of a native kernel, by the types of operands and results.
+   ``rows`` is None, or says for each of them whether it is a row; from ``most`` elements on threads share them. */
 PyObject *machine_add_loop(PyObject *Py_UNUSED(module), PyObject *arguments) {
     PyObject *ufunc, *rows, *types, *address;
-    if (!PyArg_ParseTuple(arguments, "O!OO!O", &PyUFunc_Type, &ufunc, &rows, &PyTuple_Type, &types, &address)) return NULL;
+    Py_ssize_t most;
+    if (!PyArg_ParseTuple(arguments, "O!OO!On", &PyUFunc_Type, &ufunc, &rows, &PyTuple_Type, &types, &address, &most)) return NULL;
     int operands = ((PyUFuncObject *)ufunc)->nargs;
     if (PyTuple_GET_SIZE(types) != operands || (PyTuple_Check(rows) && PyTuple_GET_SIZE(rows) != operands)) {
         return PyErr_Format(PyExc_ValueError, "%s has %d operands", ((PyUFuncObject *)ufunc)->name, operands);
@@ -78,6 +79,7 @@ PyObject *machine_add_loop(PyObject *Py_UNUSED(module), PyObject *arguments) {
     if (PyErr_Occurred() || read_types(types, record.types) < 0) return NULL;
     Native native = {0};
     find_native(ufunc, &native);
+    native.most = most;
     note_small(&native, (PyUFuncObject *)ufunc, rows, &record);
     PyObject *known = known_of(ufunc);
     Py_ssize_t before = known == NULL ? 0 : PyBytes_GET_SIZE(known) - (Py_ssize_t)sizeof(Native);

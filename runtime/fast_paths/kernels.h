@@ -13,6 +13,7 @@
 typedef struct {
     void *loops[2];
     void *columns[2]; /* the same of rows side by side, of another kernel; NULL where none is known */
+    npy_intp most; /* so many elements are for threads */
     int operands, results; /* 0 of one over elements */
     char is_row[MOST_ROWS];
     int types[MOST_ROWS]; /* -1: floats or doubles */

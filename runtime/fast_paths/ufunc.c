@@ -15,8 +15,6 @@
 #define MOST_ON_STACK 64
 /* So many elements at most: NumPy's choice costs little beside more. */
 #define MOST_ELEMENTS 4096
-/* And of native kernels of rows, meanwhile holding the interpreter's lock: as many as threads do not share. */
-#define MOST_OF_ROWS (1 << 16)
 /* And of rows whose elements are apart; from there on another kernel goes over columns: STRIDED_ROWS of core/costs.py. */
 #define MOST_OF_STRIDED_ROWS (1 << 10)
 
@@ -406,7 +404,7 @@ PyObject *rows_result(PyObject *kernel, PyObject *const *operands, Py_ssize_t co
     PyArrayObject *first = (PyArrayObject *)operands[0], *results[MOST_ROWS] = {NULL};
     int type = operand_type(kernel, operands, count);
     npy_intp size = PyArray_SIZE(first);
-    if (type < 0 || PyArray_NDIM(first) == 0 || PyArray_NDIM(first) > MOST_DIMS || size == 0 || size > MOST_OF_ROWS) return NULL;
+    if (type < 0 || PyArray_NDIM(first) == 0 || PyArray_NDIM(first) > MOST_DIMS || size == 0 || size >= native.most) return NULL;
     Rows rows;
     if (!PyBool_Check(keep) || !find_rows(first, dim, &rows)) return NULL;
     int by_columns = rows.beside > 1 && size > MOST_OF_STRIDED_ROWS;

@@ -133,7 +133,9 @@ class NativeRows(NamedTuple):
         if rest:
             self.kernel(*[t[t.size - rest :] for t in flat], *shared, out=(parts[count:].reshape(()),))
         if self.together == "mean":
-            out[...] = np.average(parts, weights=[*[NATIVE_GRAIN] * count, *[rest] * (rest > 0)])
+            parts[:count] *= NATIVE_GRAIN
+            parts[count:] *= rest
+            out[...] = folded(None, "sum", parts, 0) / self.dtype.type(tables[0].size)
         else:
             out[...] = folded(None, self.together, parts, 0)
 

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from ..fast_paths import add_loops
-from .kernels import lock, note_across, note_costly
+from .kernels import lock, note_across, note_costly, shared_from
 from .library import Library, Refused
 from .numpy_api import NotSupported, api
 from .tables import Kernel, Table, table_of
@@ -46,21 +46,21 @@ class Finder:
         if self.provider is None:
             return None
         try:
-            made = _ufunc(kernel, self.provider)
+            made = _ufunc(kernel, self.table, self.provider)
         except Exception as error:
             self.failures[name] = _one_line(error)
             return None
-        if kernel.calls(self.table.routines) or kernel.scans or kernel.reads_at_indices:
-            note_costly(made)
-        if kernel.goes_across:
-            note_across(made)
         return made
 
 
-def _ufunc(kernel: Kernel, provider: Provider) -> np.ufunc:
+def _ufunc(kernel: Kernel, table: Table, provider: Provider) -> np.ufunc:
     loops = {kernel.dtypes(scalar): address for scalar, address in provider.addresses(kernel).items()}
     made = api().ufunc(kernel.name, len(kernel.inputs), len(kernel.outputs), kernel.signature, loops)
-    add_loops(made, loops)
+    if kernel.calls(table.routines) or kernel.scans or kernel.reads_at_indices:
+        note_costly(made)
+    if kernel.goes_across:
+        note_across(made)
+    add_loops(made, loops, shared_from(made))
     return made
 
 
