@@ -39,6 +39,7 @@ WITHOUT = (
     "not implemented",
     "inplace arithmetic",
     "in-place",
+    "is not possible because there exists a Tensor",  # in-place, of one tensor for all examples of a batch
     *REFUSALS,
 )
 
