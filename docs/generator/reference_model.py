@@ -203,6 +203,13 @@ def available(name: str) -> bool:
     return found is not None and not name.rpartition(".")[2].startswith("_")
 
 
+def anchor_of(function: str) -> str:
+    """The anchor of a function's entry; one with underscores around it is emphasis to Markdown."""
+    if not function.startswith("_"):
+        return function
+    return function.strip("_") + ("-in-place" if function.endswith("_") else "") + "-internal"
+
+
 def function_entry(group: Group, chosen: list[Variant]) -> FunctionEntry:
     name = group.function
     overloads = tuple(overload_entry(v, group) for v in chosen)
@@ -211,7 +218,7 @@ def function_entry(group: Group, chosen: list[Variant]) -> FunctionEntry:
     return FunctionEntry(
         name,
         title(group),
-        f"{name.strip('_')}-internal" if name.startswith("_") else name,  # to Markdown _x_ is emphasis
+        anchor_of(name),
         group.doc,
         tuple(dict.fromkeys(lines)),
         overloads,

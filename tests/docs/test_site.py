@@ -91,21 +91,25 @@ def test_nothing_is_loaded_from_elsewhere(pages: dict[str, Page]) -> None:
     assert [(n, s) for n, page in pages.items() for s in page.loads if "//" in s] == []
 
 
-def test_every_public_operator_has_an_entry_an_example_and_a_place(pages: dict[str, Page]) -> None:
+def test_every_public_operator_has_an_entry_an_example_and_a_place(
+    pages: dict[str, Page], generator: Callable[[str], ModuleType]
+) -> None:
     import tengen
     from tengen.testing import declared
 
+    anchor_of = generator("reference_model").anchor_of
     operators = {n: p.text for n, p in pages.items() if n.startswith("operators/")}
     sections: dict[str, str] = {}
     for text in operators.values():
         for part in re.split(r"(?=<h[23] class=\"operator\")", text)[1:]:
-            sections[re.findall(r'id="([^"]+)"', part)[0]] = part
+            anchor = re.findall(r'id="([^"]+)"', part)[0]
+            assert anchor not in sections
+            sections[anchor] = part
     sparse = "".join((PROJECT / "docs" / f).read_text(encoding="utf-8") for f in ("sparse.md", "nested.md"))
     lacking = []
     for operator in declared.declared_operators().values():
         function = operator.name.function
-        anchor = f"{function.strip('_')}-internal" if function.startswith("_") else function
-        section = sections.get(anchor, "")
+        section = sections.get(anchor_of(function), "")
         place = f">{operator.place.file}:{operator.place.line}</a>"
         public = hasattr(tengen, function) and not function.startswith("_")
         example = "&gt;&gt;&gt;" in section or function.endswith(("_backward", "_forward"))
