@@ -41,7 +41,7 @@ from ..model.records import Input, kept_metadata, next_edges
 from ..model.schema import Argument
 from ..read.functions import ABSOLUTE, alias, module_path
 from .headers import Parameters, parameters, plain_arguments
-from .operands import forbiddance
+from .operands import forbidden_of
 from .recording import refused
 
 
@@ -79,8 +79,8 @@ class VariantWriter:
 
     def _of_composite(self, operator: Operator, key: str, method: CallMethod) -> CallMethod:
         """With what a composite does before it: it refuses arguments and widens reduced ones."""
-        forbidden = tuple([forbiddance(f, operator) for f in operator.forbidden])
-        return replace(method, forbidden=forbidden, widened=self._widened(operator, operator.kernels[key]))
+        widened = self._widened(operator, operator.kernels[key])
+        return replace(method, forbidden=forbidden_of(operator), widened=widened)
 
     def _inplace(self, variant: Variant) -> CallMethod:
         base = self.by_name[str(variant.base)]

@@ -23,7 +23,12 @@ from .environments import type_of
 from .headers import plain_arguments
 
 
-def forbiddance(forbidden: Forbidden, operator: Operator) -> tuple[Expr, Expr]:
+def forbidden_of(operator: Operator) -> tuple[tuple[Expr, Expr], ...]:
+    """What the parameters of an operator's methods may not be, each with the text of the error."""
+    return tuple([_forbiddance(forbidden, operator) for forbidden in operator.forbidden])
+
+
+def _forbiddance(forbidden: Forbidden, operator: Operator) -> tuple[Expr, Expr]:
     """What the parameters of a method may not be, and the text of the error, with the operator first."""
     said = f"{operator.public or operator.name.base}: {forbidden.text}"
     parameters = {a.name: Name(parameter_name(a.name)) for a in plain_arguments(operator)}

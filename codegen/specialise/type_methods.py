@@ -56,7 +56,7 @@ from .headers import header, plain_arguments
 from .kept_numbers import with_kept_numbers
 from .layouts import relaid
 from .native import NativeForm, NativeForms
-from .operands import array_of, forbiddance, promoted_type
+from .operands import array_of, forbidden_of, promoted_type
 from .optimise import Named
 from .recording import record_of, refused
 
@@ -269,7 +269,7 @@ class Specialiser:
             record=record,
             refused=() if node is None else refused(node),
             arguments=self._given(variant),
-            forbidden=tuple([forbiddance(f, operator) for f in operator.forbidden]),
+            forbidden=forbidden_of(operator),
             operands=operands,
             blocked=blocked,
             may_be_scalars=may_be_scalars

@@ -82,17 +82,11 @@ def convolution(
     """The convolution, or transposed convolution, over as many dims as the weight has."""
     dims = weight.ndim - 2
     x, alone = _batched(input, dims)
-    shared = {
-        "strides": _each(stride, dims),
-        "pads": [*_each(padding, dims), *_each(padding, dims)],
-        "dilations": _each(dilation, dims),
-        "group": groups,
-        "kernel_shape": weight.shape[2:],
-    }
+    windows = _windows(weight, stride, 2 * _each(padding, dims), dilation, groups)
     if transposed:
-        made = onnx.ConvTranspose(x, weight, bias, output_padding=_each(output_padding, dims), **shared)
+        made = onnx.ConvTranspose(x, weight, bias, output_padding=_each(output_padding, dims), **windows)
     else:
-        made = onnx.Conv(x, weight, bias, **shared)
+        made = onnx.Conv(x, weight, bias, **windows)
     return _single(made, alone)
 
 
@@ -105,11 +99,15 @@ def convolved_same(
     total = [d * (k - 1) for k, d in zip(weight.shape[2:], _each(dilation, dims), strict=True)]
     low = [t // 2 if padding == "same" else 0 for t in total]
     high = [t - t // 2 if padding == "same" else 0 for t in total]
-    made = onnx.Conv(
-        x, weight, bias, strides=_each(stride, dims), pads=[*low, *high], dilations=_each(dilation, dims),
-        group=groups, kernel_shape=weight.shape[2:],
-    )  # fmt: skip
+    made = onnx.Conv(x, weight, bias, **_windows(weight, stride, [*low, *high], dilation, groups))
     return _single(made, alone)
+
+
+def _windows(weight: Ref, stride: Any, pads: list[int], dilation: Any, groups: int) -> dict[str, Any]:
+    """What ONNX's convolutions are told of their windows."""
+    dims = weight.ndim - 2
+    strides, dilations = _each(stride, dims), _each(dilation, dims)
+    return dict(strides=strides, pads=pads, dilations=dilations, group=groups, kernel_shape=weight.shape[2:])
 
 
 def _each(value: Any, dims: int) -> list[int]:
