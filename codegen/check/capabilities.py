@@ -18,6 +18,7 @@ _KERNELS = {
     "reduced_kernels": "the kernel that calls the forms of them for float16 and bfloat16",
     "bodies": "the kernel that runs the body of an operator over rows",
     "moves": "the kernel that moves elements as a body says; with _back behind its name, the transposed",
+    "contractions": "the kernel that multiplies and sums as a form says; numpy is that of forms themselves",
     "losses": "the kernel that brings the elements of losses together",
     "pointwise": "the kernel that stands for every pointwise one",
     "zero_preserving": "the kernel that calls one of strided arrays on what is stored",
@@ -33,6 +34,7 @@ _KEYS = {
     "formulas": Key("formulas", ("str",), "arrays, where Nodes apply their formulas to arrays"),
     "values_of": Key("values_of", ("str",), "the backend whose arrays the values are"),
 }
+NUMPY = "numpy"
 #: What goes with another capability.
 _NEEDS = {
     "choices": ("blocks",),
@@ -58,6 +60,8 @@ def check_capabilities(
     good = check_keys(listed.value, _KEYS, f"the capabilities of {backend.name}", report)
     modules = frozenset(backend.kernels)
     for name, located in good.items():
+        if name == "contractions" and located.value == NUMPY:
+            continue  # the form itself has what multiplies NumPy's arrays
         if name in _KERNELS:
             _check_kernel(located, backend.name, functions, modules, report)
         elif name in _OBJECTS and not _is_object(located.value):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ...ir.bodies import NATIVE_KERNELS, Body, BodyCall, kernel_of_body, name_without
+from ...ir.contractions import FORMS as CONTRACTIONS, Contraction
 from ...ir.expressions import Attribute, Call, Constant, Elements, Expr, Lambda, Name, rewritten
 from ...ir.moves import FORMS, Move
 from ..model.diagnostics import Report, one_of, suggestion
@@ -16,6 +17,7 @@ from ..model.source import Located
 from ..parse.formula import as_text, length_of, parse_formula, place_of
 from ..read.fields import length_of_scalar
 from ..read.functions import ABSOLUTE, Arity, Function, FunctionIndex, is_library_function, of_library
+from .capabilities import NUMPY
 from .expand import Declared
 from .names import (
     BUILTINS,
@@ -285,6 +287,26 @@ class KernelChecker:
                 call = Call(Name(name), (form, *operand, *arguments))
                 formula = Formula(body, call)
                 found[backend.name] = Kernel(formula, None, {name: functions[0].qualified})
+        return found
+
+    def contractions(self, declared: Declared, contraction: Contraction) -> dict[str, Kernel]:
+        """The kernels that multiply and sum, of each backend that has such."""
+        form = Attribute(Name(CONTRACTIONS), declared.schema.name.method)
+        numbers = [Name(n) if n else Constant(1) for n in (contraction.beta, contraction.alpha)]
+        given: tuple[Expr, ...] = tuple(map(Name, contraction.operands))
+        given += (*numbers,) if contraction.beta or contraction.alpha else ()
+        found = {}
+        for backend in self.sources.tables.backends.values():
+            name = "" if backend.group else str(backend.capabilities.get("contractions", ""))
+            functions = self.sources.functions.find(name, self.modules[backend.name]) if name else ()
+            if name == NUMPY:
+                own = Attribute(Name(CONTRACTIONS), f"{declared.schema.name.method}_of_{name}")
+                call, calls = Call(own, given), {}
+            elif functions:
+                call, calls = Call(Name(name), (form, *given)), {name: functions[0].qualified}
+            else:
+                continue
+            found[backend.name] = Kernel(Formula(declared.fields["body"], call), None, calls)
         return found
 
     def native(self, schema: Schema, value: Located) -> Formula | None:

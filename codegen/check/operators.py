@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from ...ir.bodies import Body
+from ...ir.contractions import Contraction
 from ...ir.moves import Move
 from ..model.annotations import default
 from ..model.diagnostics import Report
@@ -27,6 +28,7 @@ from ..read.fields import kind_of, known_word, known_words, words
 from ..read.keys import KEYS
 from .batching import BatchingChecker
 from .bodies import body_of, result_of
+from .contractions import contraction_of, is_contraction
 from .expand import Declared
 from .expected import expected_values
 from .kernels import KernelChecker, Sources
@@ -90,7 +92,9 @@ class OperatorChecker:
         tags = self.tags(fields.get("tags"), schema)
         factory = self.factory(declared)
         body, move = self.body(declared), move_of(declared, self.sources.functions, self.report)
-        kernels = self.kernels(declared, tags, factory is not None, body, move)
+        contraction = contraction_of(schema, fields.get("body"), self.sources.functions, self.report)
+        made = self.made(declared, body, move, contraction)
+        kernels = made | self.dispatched(declared, tags, factory is not None)
         composite = any(key in COMPOSITES for key in kernels)
         promote, promoted = self.promotion(declared, tags, composite)
         zero_dim, numbers = self.promotion_of_some(declared)
@@ -108,6 +112,7 @@ class OperatorChecker:
             tags=tags,
             body=body,
             move=move,
+            contraction=contraction,
             transposes="" if declared.transposes is None else str(declared.transposes.schema.name),
             native=self.native(declared, tags),
             autogen=autogen,
@@ -326,20 +331,21 @@ class OperatorChecker:
         """What the operator computes over rows, where its entry says it so."""
         located = declared.fields.get("body")
         primitives = self.sources.tables.primitives.pointwise
-        if located is None or is_move(located):
+        if located is None or is_move(located) or is_contraction(located):
             return None
         return body_of(declared.schema, located, primitives, self.report)
 
-    def kernels(
-        self, declared: Declared, tags: frozenset[str], factory: bool, body: Body | None, move: Move | None
+    def made(
+        self, declared: Declared, body: Body | None, move: Move | None, contraction: Contraction | None
     ) -> dict[str, Kernel]:
-        """By dispatch key: those that ``dispatch`` says; of a body those of all backends that run such."""
-        made = {}
+        """By dispatch key the kernels that a body says: of all backends that run such."""
         if body is not None:
-            made = self.kernel_checker.bodies(declared.schema, declared.fields["body"], body)
+            return self.kernel_checker.bodies(declared.schema, declared.fields["body"], body)
         if move is not None:
-            made = self.kernel_checker.moves(declared, move)
-        return made | self.dispatched(declared, tags, factory)
+            return self.kernel_checker.moves(declared, move)
+        if contraction is not None:
+            return self.kernel_checker.contractions(declared, contraction)
+        return {}
 
     def dispatched(self, declared: Declared, tags: frozenset[str], factory: bool) -> dict[str, Kernel]:
         """The kernels that ``dispatch`` says."""

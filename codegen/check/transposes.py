@@ -15,6 +15,7 @@ from ..model.schema import Argument, BaseType, ListType, OperatorName, Return, S
 from ..model.source import Entry, Located
 from ..read.functions import FunctionIndex
 from . import bodies
+from .contractions import derivatives_of_contraction, follows_of_contractions, is_contraction
 from .expand import Declared
 from .moves import follows_of_moves, is_move, linear, read_move
 
@@ -30,6 +31,9 @@ def with_transposes(
     operators, derivatives = [], []
     for item in declared:
         name = str(replace(item.schema.name, namespace=""))
+        body = item.fields.get("body")
+        if body is not None and is_contraction(body) and name not in differentiated:
+            derivatives += derivatives_of_contraction(item.schema, body, item.place)
         if item.mechanism != "nn" and is_move(item.fields.get("body")) and name not in differentiated:
             made = _transposed(item)
             operators.append(made)
@@ -51,6 +55,8 @@ def move_of(declared: Declared, functions: FunctionIndex, report: Report) -> Mov
 def what_follows(schema: Schema, fields: Mapping[str, Located]) -> Mapping[str, Located]:
     """The fields of an entry with what its body says beside its kernels, where the entry is silent."""
     body = fields.get("body")
+    if body is not None and is_contraction(body):
+        return {**follows_of_contractions(schema, body), **fields}
     if body is None or not is_move(body):
         return bodies.with_what_follows(schema, fields)
     return {**follows_of_moves(schema, body), **fields}

@@ -67,6 +67,8 @@ def with_symbolic(operator: Operator, primitives: Mapping[str, Primitive], index
         return operator
     if operator.transposes:
         return replace(operator, no_symbolic="it puts elements back")
+    if operator.contraction is not None:
+        return replace(operator, no_symbolic="no equation says what it multiplies")
     if EXPRESSIONS.isdisjoint(operator.tags) and operator.body is None and operator.move is None:
         return replace(operator, no_symbolic="it is not pointwise")
     try:

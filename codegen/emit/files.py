@@ -39,6 +39,7 @@ from ..specialise.rows import (
 )
 from ..specialise.rules import imports as rule_imports, rows as rule_rows
 from ..specialise.updates import update_rows
+from .contractions import contraction_files
 from .docs import reference
 from .docstrings import DocstringWriter
 from .json_schema import schemas
@@ -129,6 +130,7 @@ class Renderer:
             self._tags(),
             self._return_types(),
             *moves_files(self.templates, self.scope, self.kernel_functions),
+            *contraction_files(self.templates, self.scope, self.kernel_functions),
         ]
 
     def _backends(self) -> OutputFile:

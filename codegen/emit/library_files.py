@@ -8,6 +8,7 @@ from ..model.operators import Declarations
 from ..model.source import OutputFile, Place
 from ..read.libraries import Library
 from ..specialise.bindings import BindingWriter
+from .contractions import contraction_files
 from .docs import reference
 from .files import Renderer
 from .json_schema import schemas
@@ -43,6 +44,7 @@ class LibraryRenderer(Renderer):
             self._places(),
             self._return_types(),
             *moves_files(self.templates, self.scope, self.kernel_functions),
+            *contraction_files(self.templates, self.scope, self.kernel_functions),
             self._nodes(),
             self._jvps(),
             self._batching(),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...ir.bodies import Body
+from ...ir.contractions import Contraction
 from ...ir.expressions import Call, Expr, names_in
 from ...ir.kernels import NativeKernel
 from ...ir.moves import Move
@@ -206,6 +207,7 @@ class Operator:
     flops: Rule | None = None  # how many operations on numbers a call counts as
     body: Body | None = None  # what it computes over rows, of which its kernels are made
     move: Move | None = None  # where its elements come from, of which its kernels are made
+    contraction: Contraction | None = None  # what it multiplies and sums, of which its kernels are made
     transposes: str = ""  # the operator of which it is the transposed; ``move`` is that one's
     native: Formula | None = None  # the expression of its native kernel, where its kernel is a function
     doc: str = ""

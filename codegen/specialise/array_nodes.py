@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...ir.bodies import NATIVE_KERNELS
+from ...ir.contractions import FORMS as CONTRACTIONS
 from ...ir.expressions import (
     Attribute,
     Call,
@@ -545,7 +546,9 @@ class _Translation:
         if operator.body is not None:
             names[NATIVE_KERNELS] = specialiser.kernels_of_body(operator.name, operator.body)
         if operator.move is not None:
-            names[FORMS] = specialiser.forms_of_moves(operator.name)
+            names[FORMS] = specialiser.forms(operator.name, "moves")
+        if operator.contraction is not None:
+            names[CONTRACTIONS] = specialiser.forms(operator.name, "contractions")
         return replaced(formula.tree, names)
 
     def _temporary(self, expr: Expr) -> Expr:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ...ir.bodies import NATIVE_KERNELS, Body, kernel_of_body
+from ...ir.contractions import FORMS as CONTRACTIONS
 from ...ir.expressions import (
     Attribute,
     Call,
@@ -360,7 +361,9 @@ class Specialiser:
         if operator.body is not None:
             names[NATIVE_KERNELS] = self.kernels_of_body(operator.name, operator.body)
         if operator.move is not None:
-            names[FORMS] = self.forms_of_moves(operator.name)
+            names[FORMS] = self.forms(operator.name, "moves")
+        if operator.contraction is not None:
+            names[CONTRACTIONS] = self.forms(operator.name, "contractions")
         tree = kernel.formula.tree
         foreign = {n for n, qualified in kernel.calls.items() if first and ":" in qualified}
         if first:
@@ -380,10 +383,10 @@ class Specialiser:
             return Constant(None)
         return self.native_forms.of_body(kernel_of_body(name.method), body)
 
-    def forms_of_moves(self, name: OperatorName) -> Expr:
-        """The module that has the forms of operators that move elements, noted for import."""
-        short = alias(f"{name.namespace}_forms" if name.namespace else "forms")
-        self.modules[short] = f"{self.package if name.namespace else _TENGEN}.moves"
+    def forms(self, name: OperatorName, what: str) -> Expr:
+        """The module that has the forms of such operators, noted for import."""
+        short = alias("_".join([*([name.namespace] if name.namespace else []), what, "forms"]))
+        self.modules[short] = f"{self.package if name.namespace else _TENGEN}.{what}"
         return Name(short)
 
     def native_form(self, operator: Operator, kernel: Kernel, hooked: bool = False) -> NativeForm | None:

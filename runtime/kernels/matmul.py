@@ -1,7 +1,6 @@
-"""Products of vectors and matrices: mm, bmm, mv, dot, the addmm family, linear, cross, trace.
+"""Shapes of products of vectors and matrices, whose errors are PyTorch's; the vector product and the trace.
 
 Operands have one dtype (float16 and bfloat16 arrive as float32). Integers wrap around as C's do.
-The ``*_shape`` functions check the shapes and are shared with the Meta device.
 """
 
 from __future__ import annotations
@@ -11,17 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ..core.costs import LINEAR_FEW_ROWS, LINEAR_LEAST
-from . import sums
-from .blas import touch_for, untouched
-from .creation import as_number
 from .dims import wrap_dim
 from .layout import expanded
 from .linalg_checks import broadcast_batches
 
 Array = Any  # numpy.ndarray, whose stubs say less than the kernels know
 Shape = tuple[int, ...]
-Number = bool | int | float | complex
 
 
 # ----------------------------------------------------------------------------- shape checks
@@ -186,148 +180,6 @@ def _expands(shape: Shape, target: Shape) -> Shape:
 # --------------------------------------------------------------------------------- kernels
 
 
-def mm(self: Array, mat2: Array) -> Array:
-    """The matrix product ``(n, m) x (m, p) -> (n, p)``. RuntimeError for shapes that ``mm_shape`` refuses."""
-    if self.ndim == 2 and mat2.ndim == 2:
-        if untouched:
-            touch_for(mat2)
-        try:
-            return self.dot(mat2)  # less than half of np.matmul's overhead and the same for matrices
-        except ValueError:
-            pass  # it is said below what is wrong
-    mm_shape(self.shape, mat2.shape)
-    raise AssertionError("mm_shape accepts no other shapes")
-
-
-def bmm(self: Array, mat2: Array) -> Array:
-    """The matrix products of a batch, ``(b, n, m) x (b, m, p) -> (b, n, p)``."""
-    bmm_shape(self.shape, mat2.shape)
-    return batched_product(self, mat2)
-
-
-def batched_matmul(self: Array, other: Array) -> Array:
-    """The matrix products of batches that broadcast."""
-    batched_matmul_shape(self.shape, other.shape)
-    return batched_product(self, other)
-
-
-def batched_product(self: Array, other: Array) -> Array:
-    """As np.matmul, which for columns with rows calls BLAS for each pair, and takes several times as long."""
-    if untouched:
-        touch_for(other)
-    return np.multiply(self, other, order="C") if self.shape[-1] == 1 else np.matmul(self, other)
-
-
-def mv(self: Array, vec: Array) -> Array:
-    """Matrix times vector, ``(n, m) x (m,) -> (n,)``. RuntimeError for shapes that ``mv_shape`` refuses."""
-    if self.ndim == 2 and vec.ndim == 1:
-        try:
-            return self.dot(vec)
-        except ValueError:
-            pass  # it is said below what is wrong
-    mv_shape(self.shape, vec.shape)
-    raise AssertionError("mv_shape accepts no other shapes")
-
-
-def dot(self: Array, tensor: Array) -> Array:
-    """The sum of products of two vectors, without conjugation."""
-    dot_shape(self.shape, tensor.shape)
-    return sums.blocked_dot(self, tensor) if self.dtype.char in "fd" else self.dot(tensor)
-
-
-def vdot(self: Array, other: Array) -> Any:
-    """The sum of products of two vectors, the first conjugated."""
-    dot_shape(self.shape, other.shape)
-    return np.vdot(self, other)
-
-
-def addmm(self: Array, mat1: Array, mat2: Array, beta: Number, alpha: Number) -> Array:
-    """``beta * self + alpha * mat1 @ mat2``; with ``beta == 0`` what is in ``self`` does not matter."""
-    shape = addmm_shape(self.shape, mat1.shape, mat2.shape)
-    if untouched:
-        touch_for(mat2)
-    return accumulate(self, mat1.dot(mat2) if alpha != 0 else None, shape, beta, alpha)
-
-
-def addmv(self: Array, mat: Array, vec: Array, beta: Number, alpha: Number) -> Array:
-    """``beta * self + alpha * mat @ vec``."""
-    shape = addmv_shape(self.shape, mat.shape, vec.shape)
-    return accumulate(self, mat.dot(vec) if alpha != 0 else None, shape, beta, alpha)
-
-
-def baddbmm(self: Array, batch1: Array, batch2: Array, beta: Number, alpha: Number) -> Array:
-    """``beta * self + alpha * bmm(batch1, batch2)``."""
-    shape = baddbmm_shape(self.shape, batch1.shape, batch2.shape)
-    return accumulate(self, np.matmul(batch1, batch2) if alpha != 0 else None, shape, beta, alpha)
-
-
-def addbmm(self: Array, batch1: Array, batch2: Array, beta: Number, alpha: Number) -> Array:
-    """``beta * self + alpha * bmm(batch1, batch2).sum(0)``, as one product of long matrices."""
-    shape = addbmm_shape(self.shape, batch1.shape, batch2.shape)
-    if alpha == 0:
-        return accumulate(self, None, shape, beta, alpha)
-    # sum_b A_b B_b = [A_1 A_2 ...] [B_1; B_2; ...]
-    inner = batch1.shape[0] * batch1.shape[2]
-    wide = batch1.transpose(1, 0, 2).reshape(shape[0], inner)
-    return accumulate(self, wide.dot(batch2.reshape(inner, shape[1])), shape, beta, alpha)
-
-
-def linear(input: Array, weight: Array, bias: Array | None) -> Array:
-    """``input @ weight.T + bias`` over the last dimension of ``input``. RuntimeError for shapes that
-    ``linear_shape`` refuses."""
-    if input.ndim != 2 or weight.ndim != 2 or (bias is not None and bias.shape != weight.shape[:1]):
-        return _linear_general(input, weight, bias)
-    if input.shape[1] != weight.shape[1]:
-        raise RuntimeError(_cannot_multiply(input.shape, weight.shape[::-1]))
-    return _rows_by_weight(input, weight, bias)
-
-
-def _rows_by_weight(rows: Array, weight: Array, bias: Array | None) -> Array:
-    """``rows @ weight.T + bias`` of a matrix, contiguous."""
-    if untouched:
-        touch_for(weight)
-    if is_few_rows(len(rows), weight):
-        turned = weight.dot(rows.T).T
-        return np.ascontiguousarray(turned) if bias is None else np.add(turned, bias, order="C")
-    result = rows.dot(weight.T)
-    return result if bias is None else np.add(result, bias, out=result)
-
-
-def is_few_rows(rows: int, weight: Array) -> bool:
-    """Whether BLAS should have the weight as the first factor, or as a contiguous second one."""
-    return 1 < rows <= LINEAR_FEW_ROWS and rows * weight.size >= LINEAR_LEAST
-
-
-def _linear_general(input: Array, weight: Array, bias: Array | None) -> Array:
-    """``linear`` for an input of any rank, a weight that is a vector, or a bias that broadcasts."""
-    shape = linear_shape(input.shape, weight.shape, None if bias is None else bias.shape)
-    rows = input.reshape(prod(input.shape[:-1]), input.shape[-1])
-    if bias is not None and bias.ndim == 1 and bias.shape == weight.shape[:1]:
-        return _rows_by_weight(rows, weight, bias).reshape(shape)
-    result = _rows_by_weight(rows, weight, None).reshape(shape)
-    return result if bias is None else np.add(result, bias, out=result)
-
-
-def linear_input_backward(grad_output: Array, weight: Array) -> Array:
-    """The gradient of ``linear`` for its input: ``(*, out) -> (*, in)``, or ``(*) -> (*, in)``."""
-    shape = linear_input_shape(grad_output.shape, weight.shape)
-    if grad_output.ndim == 2 and weight.ndim == 2:
-        return grad_output.dot(weight.conj())
-    matrix = weight.reshape(prod(weight.shape[:-1]), weight.shape[-1])
-    rows = grad_output.reshape(prod(shape[:-1]), matrix.shape[0])
-    return rows.dot(matrix.conj()).reshape(shape)
-
-
-def linear_weight_backward(grad_output: Array, input: Array) -> Array:
-    """The gradient of ``linear`` for its weight: ``(*, out) x (*, in) -> (out, in)``, or ``(in,)``."""
-    shape = linear_weight_shape(grad_output.shape, input.shape)
-    if grad_output.ndim == 2 and input.ndim == 2:
-        return grad_output.T.dot(input.conj())
-    rows = prod(input.shape[:-1])
-    columns = grad_output.reshape(rows, prod(shape[:-1])).T
-    return columns.dot(input.reshape(rows, shape[-1]).conj()).reshape(shape)
-
-
 def linalg_cross(self: Array, other: Array, dim: int) -> Array:
     """The vector product along ``dim``, of size 3; the other dimensions broadcast."""
     shape = cross_shape(self.shape, other.shape, dim)
@@ -345,20 +197,3 @@ def trace(self: Array) -> Any:
     """The sum of the main diagonal, in int64 for integers."""
     trace_shape(self.shape)
     return np.trace(self, dtype=np.int64 if self.dtype.kind in "iu" else None)
-
-
-def accumulate(self: Array, product: Array | None, shape: Shape, beta: Number, alpha: Number) -> Array:
-    """``beta * self + alpha * product`` in the dtype of ``self``; product None stands for zeros."""
-    dtype = self.dtype
-    if product is None:
-        product = np.zeros(shape, dtype)
-    elif alpha != 1:
-        product = np.multiply(product, _factor(alpha, dtype), out=product)
-    if beta == 0:
-        return product
-    return np.add(product, self if beta == 1 else self * _factor(beta, dtype), out=product)
-
-
-def _factor(value: Number, dtype: np.dtype[Any]) -> Number:
-    """A scale factor in the array's dtype. Raises RuntimeError where an integral one cannot hold it."""
-    return as_number(value, dtype) if dtype.kind != "b" else value

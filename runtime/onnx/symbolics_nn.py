@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..core.scalar_type import bool_, float32, int64
+from ..kernels.contractions import Contraction
 from .builder import Ref, constant, onnx
 from .errors import Unsupported
 from .sizes import dynamic
@@ -455,10 +456,17 @@ def cross_entropy_symbolic(
 
 
 def einsum(equation: str, tensors: Any, result: Any) -> Ref:
-    """Einstein's summation."""
+    """Einstein's summation; a sum of nothing is 0."""
+    if any([0 in shape for shape in (result.shape, *[t.shape for t in tensors])]):
+        return filled(result.shape, 0, result.dtype)
     parts = [cast(t, result.dtype) for t in tensors]
     made: Ref = onnx.Einsum(*parts, equation=equation.replace(" ", ""))
     return made
+
+
+def contracted(text: str, first: Ref, second: Ref, result: Any) -> Ref:
+    """The contraction that a form's text says; nothing is conjugated."""
+    return einsum(Contraction(text).equation(first.ndim, second.ndim), [first, second], result)
 
 
 def cross_entropy_of_bits(self: Ref, target: Ref, weight: Ref | None, reduction: int) -> Ref:

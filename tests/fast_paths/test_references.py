@@ -159,7 +159,7 @@ def test_an_interrupt_of_a_kernel_is_no_error_of_it(monkeypatch: pytest.MonkeyPa
 
     a = tengen.ones(2, 2)
     a.mm(a)
-    monkeypatch.setattr("tengen.kernels.matmul.mm", interrupted)
+    monkeypatch.setattr("tengen.generated.contractions.mm_of_numpy", interrupted)
     with pytest.raises(KeyboardInterrupt):
         a.mm(a)
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from tengen.core.costs import LINEAR_FEW_ROWS, LINEAR_LEAST
-from tengen.kernels.matmul import is_few_rows, linear
+from tengen.generated.contractions import linear
+from tengen.kernels.contractions import is_few_rows
 
 WEIGHT = (512, 260)
 
@@ -25,7 +26,7 @@ def test_rows_are_products_with_the_weight(rows: int, bias: bool, dtype: Any) ->
     layouts: list[Any] = [weight, np.asfortranarray(weight), np.repeat(weight, 2, 1)[:, ::2]]
     for w in layouts:
         for given in (x, x[:, 0], np.asfortranarray(x[:, 0])):
-            found = linear(given, w, b)
+            found = linear.numpy(given, w, b)
             assert found.flags.c_contiguous and found.dtype == weight.dtype
             np.testing.assert_allclose(found, expected.reshape(found.shape), rtol=1e-4, atol=1e-3)
 

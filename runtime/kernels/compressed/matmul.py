@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...core.memory_format import CONSTANTS, sparse_csr
-from ..matmul import accumulate, addmm_shape, bmm_shape
+from ..contractions import accumulate
+from ..matmul import addmm_shape, bmm_shape
 from ..reduced import upcast
 from ..sparse.array import Array
 from ..sparse.products import (

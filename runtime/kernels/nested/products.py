@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...core.sym_int import SymInt
-from ..matmul import linear, linear_input_backward, linear_weight_backward
+from ..contractions import linear
+from ..matmul import linear_input_shape, linear_shape, linear_weight_shape
 from ..nn.dropout import native_dropout, native_dropout_backward
 from ..nn.embedding import embedding
 from ..nn.normalization import native_layer_norm, native_layer_norm_backward
@@ -23,27 +24,35 @@ Gradients = tuple[Any, Any, Any]
 
 def nested_linear(input: RaggedArray, weight: Array, bias: Array | None) -> RaggedArray:
     """``input @ weight.T + bias`` over the last dimension, which is not ragged."""
-    rows = linear(upcast(input.rows(1)), upcast(weight), None if bias is None else upcast(bias))
-    return _of_rows(input, rows, weight.ndim)
+    rows = input.rows(1)
+    linear_shape(rows.shape, weight.shape, None if bias is None else bias.shape)
+    _check_weight(weight)
+    return _of_rows(input, linear(upcast(rows), upcast(weight), None if bias is None else upcast(bias)))
 
 
 def nested_linear_input_backward(grad_output: RaggedArray, weight: Array) -> RaggedArray:
     """The gradient of ``linear`` for its input. RuntimeError for a weight that is a vector."""
-    if weight.ndim == 1:
-        raise RuntimeError("a weight that is a vector is not supported beside a nested input")
-    return _of_rows(grad_output, linear_input_backward(upcast(grad_output.rows(1)), upcast(weight)), 2)
+    _check_weight(weight)
+    rows = grad_output.rows(1)
+    linear_input_shape(rows.shape, weight.shape)
+    return _of_rows(grad_output, upcast(rows).dot(upcast(weight).conj()))
 
 
 def nested_linear_weight_backward(grad_output: RaggedArray, input: RaggedArray) -> Array:
     """The gradient of ``linear`` for its weight, a strided array."""
-    found = linear_weight_backward(upcast(grad_output.rows(1)), upcast(input.rows(1)))
+    grad_rows, rows = grad_output.rows(1), input.rows(1)
+    linear_weight_shape(grad_rows.shape, rows.shape)
+    found = upcast(grad_rows).T.dot(upcast(rows).conj())
     narrow: Array = found.astype(input.values.dtype, copy=False)
     return narrow
 
 
-def _of_rows(like: RaggedArray, rows: Array, weight_ndim: int) -> RaggedArray:
-    if weight_ndim != 2:
+def _check_weight(weight: Array) -> None:
+    if weight.ndim != 2:
         raise RuntimeError("a weight that is a vector is not supported beside a nested input")
+
+
+def _of_rows(like: RaggedArray, rows: Array) -> RaggedArray:
     return like.of_rows(rows.astype(like.values.dtype, copy=False), 1)
 
 
@@ -61,7 +70,7 @@ def nested_matmul(self: Any, other: Any) -> Any:
         rows = self.rows(1)
         if rows.shape[1] != other.shape[0]:
             raise _cannot(self, other)
-        return _of_rows(self, upcast(rows) @ upcast(other), 2)
+        return _of_rows(self, upcast(rows) @ upcast(other))
     like = self if isinstance(self, RaggedArray) else other
     if {one.ndim for one in (self, other) if isinstance(one, RaggedArray) or one.ndim != 2} != {like.ndim}:
         raise _cannot(self, other)  # dimension 0 of one is not that of the other

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.costs import COLUMNS_CHANNELS, COLUMNS_CHUNK, COLUMNS_LEAST
-from ..matmul import batched_product
+from ..contractions import batched_product
 from ..native_kernels import kernel_of_floats
 from ..parallel import items_of_block
 from .common import Array, Shape, expand

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..matmul import is_few_rows, linear
+from ..contractions import is_few_rows, linear
 from ..native_kernels import kernel_of_floats
 from ..sums import sum_floats
 from .common import Array, Shape

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..matmul import accumulate, addmm_shape, bmm_shape
+from ..contractions import accumulate
+from ..matmul import addmm_shape, bmm_shape
 from .array import Array, CooArray
 from .conversions import coo_coalesce
 from .pointwise import add_coo

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..matmul import accumulate, addmv_shape, linear_input_shape, linear_shape, mm_shape, mv_shape
+from ..contractions import accumulate
+from ..matmul import addmv_shape, linear_input_shape, linear_shape, mm_shape, mv_shape
 from ..reduced import upcast
 from .array import Array, StoredArray
 
