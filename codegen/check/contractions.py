@@ -254,7 +254,7 @@ def follows_of_contractions(schema: Schema, body: Located) -> Mapping[str, Locat
     }
     made = _Reader(schema, body, None, Report()).contraction()
     if made is not None:
-        follows["batching"] = Located({"decompose": Located(_decomposed(made), body.place)}, body.place)
+        follows["batching"] = Located(_batching(made, body.place), body.place)
         follows["symbolic"] = Located(_symbolic(made), body.place)
     return follows
 
@@ -294,6 +294,16 @@ def _gradient(made: Contraction, which: int) -> str:
     found = f"contracted('{in_text(made.out, other.dims, own.dims)}', grad, {given})"
     found += ".conj()" if own.conjugated else ""
     return f"scaled_by({found}, conj_number({made.alpha}))" if made.alpha else found
+
+
+def _batching(made: Contraction, place: Place) -> dict[str, Located]:
+    """The rule: of one factor whose first dims are any, and the result's, more of them; else its parts."""
+    parts = {"decompose": Located(_decomposed(made), place)}
+    for one, other in (made.factors, made.factors[::-1]):
+        first = one.dims[:1]
+        if first == made.out[:1] and first == one.several[:1] and not {*first} & {*other.dims}:
+            return {one.name: Located("leading", place), "else": Located(parts, place)}
+    return parts
 
 
 def _decomposed(made: Contraction) -> str:

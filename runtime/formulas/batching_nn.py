@@ -5,7 +5,6 @@ Every tensor is a value, its dimension 0 is the batch dimension, where nothing e
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -32,34 +31,6 @@ def scaled_sum(self: Tensor, product: Tensor, beta: Number, alpha: Number) -> Te
     if beta == 0:
         return product
     return (self if beta == 1 else self * beta) + product
-
-
-def linear_decomposition(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """``linear`` of one slice."""
-    if weight.ndim == 1:
-        out = (input * weight).sum(-1)
-    elif input.ndim == 1:
-        out = weight.mv(input)
-    else:
-        flat = input.reshape((math.prod(input.shape[:-1]), input.shape[-1]))
-        out = flat.mm(weight.t()).reshape((*input.shape[:-1], weight.shape[0]))
-    return out if bias is None else out + bias
-
-
-def linear_input_backward_decomposition(grad_output: Tensor, weight: Tensor) -> Tensor:
-    """``linear_input_backward`` of one slice."""
-    weight = weight.conj()
-    if weight.ndim == 1:
-        return grad_output.unsqueeze(-1) * weight
-    return linear_decomposition(grad_output, weight.t(), None)
-
-
-def linear_weight_backward_decomposition(grad_output: Tensor, input: Tensor) -> Tensor:
-    """``linear_weight_backward`` of one slice."""
-    flat = input.reshape((math.prod(input.shape[:-1]), input.shape[-1])).conj()
-    if grad_output.ndim < input.ndim:
-        return flat.t().mv(grad_output.reshape((len(flat),)))
-    return grad_output.reshape((len(flat), grad_output.shape[-1])).t().mm(flat)
 
 
 def _same_batch(*tensors: Tensor) -> list[Tensor]:

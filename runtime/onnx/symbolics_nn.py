@@ -486,16 +486,6 @@ def cross_entropy_of_logits(
     return finished(loss if weight is None else loss * weight, reduction)
 
 
-def linear_weight_backward_symbolic(grad_output: Ref, input: Ref, result: Any) -> Ref:
-    """The gradient of a linear layer's weight."""
-    if result.ndim != 2:
-        raise Unsupported("of a weight that is no matrix")
-    rows, columns = result.shape
-    a, b = onnx.Reshape(grad_output, [-1, rows]), onnx.Reshape(input, [-1, columns])
-    made: Ref = onnx.Gemm(a, b, transA=1)
-    return made
-
-
 def native_layer_norm_symbolic(
     input: Ref, normalized_shape: Any, weight: Ref | None, bias: Ref | None, eps: float
 ) -> tuple[Ref, Ref, Ref]:
