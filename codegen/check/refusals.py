@@ -17,7 +17,9 @@ from .expand import Declared
 
 #: The types of arguments that may take part in promotion.
 OPERANDS = ("Tensor", "Tensor?", "Scalar", "Scalar?")
-_EXPECTED = "a category, args, or a condition over arguments, of a Tensor its ndim"
+_EXPECTED = (
+    "a category, args, or a condition over arguments, of a Tensor its ndim, of a Tensor? whether it is None"
+)
 
 
 def refusals(
@@ -75,15 +77,19 @@ def _values(schema: Schema) -> Iterator[Expr]:
         name = Name(argument.name)
         if str(argument.type) == "Tensor":
             yield Attribute(name, "ndim")
+        elif argument.is_tensor:
+            yield Operation("is", (name, Constant(None)))
         elif not argument.is_tensor_like:
             yield name
 
 
 def _unknown(expr: Expr, known: list[str]) -> Expr | None:
     """The first part that is neither one of these values nor made of such by operators."""
+    if write(expr) in known:
+        return None
     match expr:
         case Name() | Attribute(Name()):
-            return None if write(expr) in known else expr
+            return expr
         case Constant() | Operation() | Logical():
             return next((w for part in expr.parts if (w := _unknown(part, known)) is not None), None)
     return expr

@@ -7,7 +7,7 @@ where the code runs: the namespace of kernels has None where there is no native 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ...ir.bodies import Body
@@ -107,7 +107,8 @@ class NativeForms:
         for number, (_, branch) in enumerate(branches):
             suffix = f"_{number}" if len(branches) > 1 else ""
             made = NativeKernel(f"{name}{suffix}", inputs, (Operand("result"),), (("result", branch),))
-            kernels.append(None if branch == Constant(None) else made)
+            worth = forced or len(branches) == 1 or self.costs.worth(branch, types)
+            kernels.append(made if worth and branch != Constant(None) else None)
         some = [k for k in kernels if k is not None]
         fresh = [k for k in some if k.name not in self.kernels]
         if not (forced or self.costs.worth(tree, types)) or not all([self._lowers(k) for k in fresh]):
@@ -117,11 +118,13 @@ class NativeForms:
         named = _kernel_of(kernels[-1])
         for (condition, _), kernel in zip(reversed(branches[:-1]), reversed(kernels[:-1]), strict=True):
             named = Conditional(replaced(condition, given), _kernel_of(kernel), named)
-        arguments = [
-            Call(scalar, (replaced(expr, given),)) if operand.dtype == "number" else replaced(expr, given)
-            for expr, operand in reader.inputs.items()
-        ]
-        return NativeForm(named, tuple(arguments))
+        absent = {
+            operand.name
+            for operand in inputs
+            if any([Name(operand.name) not in walk(k.statements[0][1]) for k in some])
+        }
+        arguments = _Arguments(reader.inputs, given, scalar, _tested(branches) & absent)
+        return NativeForm(named, arguments.all())
 
     def of_body(self, name: str, body: Body) -> Expr:
         """The namespace with the kernels of a body, for each scalar type; None where it has none."""
@@ -159,6 +162,38 @@ class NativeForms:
             if isinstance(result, Value) and result.kind is not Kind.FLOAT:
                 return False
         return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Arguments:
+    """What kernels are given of the operands of an expression."""
+
+    operands: Mapping[Expr, Operand]
+    given: Mapping[str, Expr]  # what the names of the expression stand for
+    scalar: Expr  # the function that makes a number one of the dtype
+    optional: Collection[str]  # what may be None where a kernel does not look at it
+
+    def all(self) -> tuple[Expr, ...]:
+        return tuple([self._argument(expr, operand) for expr, operand in self.operands.items()])
+
+    def _argument(self, expr: Expr, operand: Operand) -> Expr:
+        value, number = replaced(expr, self.given), operand.dtype == "number"
+        if operand.name in self.optional:
+            first = next(e for e, o in self.operands.items() if not o.dtype and o.name not in self.optional)
+            other = Constant(0) if number else replaced(first, self.given)
+            value = Conditional(Operation("is", (Name(operand.name), Constant(None))), other, value)
+        return Call(self.scalar, (value,)) if number else value
+
+
+def _tested(branches: Iterable[tuple[Expr, Expr]]) -> set[str]:
+    """The names of which conditions ask whether they are None."""
+    found = set()
+    for condition, _ in branches:
+        for part in walk(condition):
+            match part:
+                case Operation("is" | "is not", (Name(name), Constant(value=None))):
+                    found.add(name)
+    return found
 
 
 def _kernel_of(kernel: NativeKernel | None) -> Expr:

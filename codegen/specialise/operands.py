@@ -72,6 +72,6 @@ def _operand(tensor: Expr, hooked: bool) -> Expr:
 def promoted_type(argument: Argument, operator: Operator) -> ValueType:
     """The type of an argument: those that promote together are of the Type, or numbers that it holds."""
     promoted = argument.name in operator.promoted
-    if argument.type.is_tensor and (promoted or argument.name in ("self", *operator.same_dtype)):
+    if argument.is_tensor and (promoted or argument.name in ("self", *operator.same_dtype)):
         return OWN
     return WEAK if argument.type.is_scalar and promoted else type_of(argument.type)

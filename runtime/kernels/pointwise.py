@@ -145,23 +145,11 @@ def sign(self: Array) -> Array:
 # -- two and three operands ---------------------------------------------------------------
 
 
-@fast_path(
-    "is_none min => L1; is_none max; fetch np.maximum; local self; local min; number_like self; call_out 2; "
-    "give; L1:; fetch np.minimum; local self; local max; number_like self; call_out 2; give"
-)
-def clamp(self: Array, min: Array | None, max: Array | None) -> Array:
-    """Each element brought into [min, max]; where min > max it is max.
-
-    Raises RuntimeError without any bound, NotImplementedError for bools between two.
-    """
-    if self.dtype.kind == "b" and min is not None and max is not None:
+def clamped(self: Array, min: Array, max: Array) -> Array:
+    """Each element brought into [min, max]; where min > max it is max. NotImplementedError for bools."""
+    if self.dtype.kind == "b":
         raise NotImplementedError("not implemented for 'Bool' with two bounds")
-    if min is None:
-        if max is None:
-            raise RuntimeError("At least one of 'min' or 'max' must not be None")
-        return np.minimum(self, max)
-    lower = np.maximum(self, min)
-    return lower if max is None else np.minimum(lower, max)
+    return np.minimum(np.maximum(self, min), max)
 
 
 def _check_divisor(self: Array, other: Array) -> bool:

@@ -115,18 +115,11 @@ def sign(xp: Any, self: Array) -> Array:
     return xp.where(self == self, result, xp.zeros_like(result))
 
 
-def clamp(xp: Any, self: Array, min: Any, max: Any) -> Array:
-    """Each element brought into [min, max]; where min > max it is max. RuntimeError without any bound;
-    NotImplementedError for bools with both."""
-    if is_bool(xp, self) and min is not None and max is not None:
+def clamped(xp: Any, self: Array, min: Array, max: Array) -> Array:
+    """Each element brought into [min, max]; where min > max it is max. NotImplementedError for bools."""
+    if is_bool(xp, self):
         raise NotImplementedError("not implemented for 'Bool' with two bounds")
-    if min is None and max is None:
-        raise RuntimeError("At least one of 'min' or 'max' must not be None")
-    if not (min is None or max is None or is_array(min) or is_array(max)):
-        return xp.clip(self, number_of(min, self.dtype, xp), number_of(max, self.dtype, xp))
-    if min is not None:
-        self = xp.maximum(self, as_array(xp, min, self))
-    return self if max is None else xp.minimum(self, as_array(xp, max, self))
+    return xp.minimum(xp.maximum(self, min), max)
 
 
 def floor_divide(xp: Any, self: Any, other: Any) -> Array:
