@@ -9,6 +9,7 @@ from ...ir.bodies import NATIVE_KERNELS, Body, BodyCall, kernel_of_body, name_wi
 from ...ir.contractions import FORMS as CONTRACTIONS, Contraction
 from ...ir.expressions import Attribute, Call, Constant, Elements, Expr, Lambda, Name, rewritten
 from ...ir.moves import FORMS, Move
+from ...ir.writer import write
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.names import COMPOSITES
 from ..model.operators import EXPRESSIONS, Formula, Kernel, Primitive
@@ -29,6 +30,7 @@ from .names import (
     call_problem,
     check_names,
 )
+from .presence import by_presence
 from .primitives import Primitives
 from .tables import Tables
 
@@ -126,6 +128,14 @@ class KernelVocabulary(Vocabulary):
         return Problem(f'"{name}" is not in the vocabulary of primitives.yaml', expected, close)
 
 
+def _with_ways(formula: Formula, optional: Sequence[str]) -> Formula:
+    """An expression of one element with a way for each set of operands that are there."""
+    tree = by_presence(formula.tree, optional)
+    if tree == formula.tree:
+        return formula
+    return Formula(replace(formula.source, value=write(tree), starts=()), tree)
+
+
 def _arity(primitive: Primitive) -> Arity:
     """How a primitive is called."""
     return Arity(tuple("abcd"[: primitive.arguments]), primitive.arguments, primitive.arguments)
@@ -200,6 +210,9 @@ class KernelChecker:
             elif found:
                 calls[name] = found[0].qualified
                 self.unique(found, formula.source, key)
+        optional = [a.name for a in schema.arguments if a.type.is_optional]
+        if optional and not EXPRESSIONS.isdisjoint(tags):
+            formula = _with_ways(formula, optional)
         return Kernel(formula, None, calls)
 
     def primitive(

@@ -23,6 +23,7 @@ from ...ir.expressions import (
     Name,
     Operation,
     names_in,
+    rewritten,
 )
 from ...ir.writer import write
 from ..model.names import POLYNOMIAL
@@ -330,6 +331,13 @@ class Graph:
         """``a if condition else b``, where the condition is about plain values."""
         return a if a is b else self._node("choice", (a, b), condition)
 
+    def where_not(self, root: Node, condition: Expr) -> Node:
+        """The value of an expression where a condition about plain values does not hold."""
+        chosen = [n for n in postorder([root]) if n.kind == "choice" and n.value == condition]
+        for node in chosen:
+            root = self.substitute(root, {node: node.parts[1]})
+        return root
+
     def substitute(self, root: Node, values: Mapping[Node, Node]) -> Node:
         """The value of an expression with other nodes in some places."""
         made = dict(values)
@@ -365,7 +373,7 @@ class Graph:
             case Name(name) if name in names:
                 return names[name]
             case Conditional(condition, then, otherwise):
-                if any(name in names and names[name].tensor for name in names_in(condition)):
+                if any(name in names and names[name].tensor for name in names_in(_of_values(condition))):
                     raise Underivable("it chooses by the values of a tensor")
                 return self.choice(condition, self.read(then, names), self.read(otherwise, names))
             case Attribute(Name("xp"), constant) if constant in _CONSTANTS:
@@ -438,6 +446,18 @@ class Graph:
             else Call(Name("full_like"), (like, expr))
             for i, (part, expr) in enumerate(zip(parts, exprs, strict=True))
         ])  # fmt: skip
+
+
+def _of_values(condition: Expr) -> Expr:
+    """A condition without what asks whether something is None."""
+
+    def change(part: Expr) -> Expr:
+        match part:
+            case Operation("is" | "is not", (_, Constant(value=None))):
+                return Constant(True)
+        return part
+
+    return rewritten(condition, change)
 
 
 def postorder(roots: Iterable[Node]) -> list[Node]:

@@ -39,7 +39,5 @@ class LossPlan(Plan):
 
     def _root(self, name: str, node: Node, named: Mapping[Node, str]) -> Expr:
         if name in self.partials:
-            if node is self.graph.zero:
-                return Call(Name("zeros_like"), (Name(name),))
-            return super()._root(name, node, named)
+            return self._chosen(node, named, Name(name))
         return Call(Name(_REDUCED), (super()._root(name, node, named), Name(REDUCTION)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from ...ir.expressions import Call, Expr, Name, walk
+from ...ir.expressions import Call, Conditional, Constant, Expr, Name, Operation, walk
 from ...ir.writer import write
 from ..model.names import EXPLICIT, OPERANDS
 from ..model.operators import (
@@ -22,6 +22,7 @@ from ..model.operators import (
     Shared,
     by_function,
 )
+from ..model.schema import Argument
 from ..model.source import Located
 from .graph import Graph, Known, Node, Underivable, postorder
 
@@ -90,14 +91,14 @@ class Plan:
         self.operator = operator
         self.kernel = kernel
         self.graph = graph
-        arguments = [a for a in operator.schema.arguments if not a.type.is_optional]
-        names = {a.name: graph.name(a.name, a.is_tensor) for a in arguments}  # of None there is no value
+        arguments = [a for a in operator.schema.arguments if a.is_tensor or not a.type.is_optional]
+        names = {a.name: graph.name(a.name, a.is_tensor) for a in arguments}  # None is no number
         self.root = graph.read(kernel.formula.tree, names)
         self.inputs = [a for a in arguments if a.is_tensor]
         self.with_result = with_result
         self.partials = self._partials(names)
         self.grad = graph.name(self.gradient_of_elements, True)
-        self.gradients = {name: self._gradient(p) for name, p in self.partials.items()}
+        self.gradients = {a.name: self._gradient(self._given(self.partials[a.name], a)) for a in self.inputs}
 
     # -- the chain rule ----------------------------------------------------------------------
 
@@ -203,6 +204,13 @@ class Plan:
             return graph.substitute(gradient, {grad: graph.one})
         raise Underivable(f"the derivative of {function} is none for complex numbers")
 
+    def _given(self, partial: Node, argument: Argument) -> Node:
+        """The derivative by an argument, which is there: a gradient is asked for of no None."""
+        if not argument.type.is_optional:
+            return partial
+        absent = Operation("is", (Name(argument.name), Constant(None)))
+        return self.graph.where_not(partial, absent)
+
     def _gradient(self, partial: Node) -> Node:
         graph = self.graph
         return graph.multiply(self.grad, graph.apply("conj", partial))
@@ -282,16 +290,30 @@ class Plan:
         for node in postorder(roots.values()):
             if node in repeated:
                 users = tuple(name for name in roots if node in reached[name])
-                formula = self._formula(self.graph.write(node, named))
+                formula = self._formula(self._where_there(node, self.graph.write(node, named)))
                 named[node] = f"{stem}{len(shared)}"
                 shared.append(Shared(named[node], formula, users))
         formulas = {name: self._formula(self._root(name, root, named)) for name, root in roots.items()}
         return formulas, tuple(shared)
 
+    def _where_there(self, node: Node, written: Expr) -> Expr:
+        """What is computed ahead, of operands that may be None where these are there; else None."""
+        optional = {a.name for a in self.inputs if a.type.is_optional}
+        for name in sorted(_needed(node, optional) if optional else ()):
+            there = Operation("is not", (Name(name), Constant(None)))
+            written = Conditional(there, written, Constant(None))
+        return written
+
     def _root(self, name: str, node: Node, named: Mapping[Node, str]) -> Expr:
         """The gradient by an argument, or the tangent of a result, by that name."""
+        return self._chosen(node, named, Name("grad" if name in self.partials else "result"))
+
+    def _chosen(self, node: Node, named: Mapping[Node, str], like: Expr) -> Expr:
+        """The value of a node, a Tensor as ``like`` is even where a choice is for zero."""
         if node is self.graph.zero:
-            return Call(Name("zeros_like"), (Name("grad"),))
+            return Call(Name("zeros_like"), (like,))
+        if node.kind == "choice" and node not in named:
+            return Conditional(node.value, *[self._chosen(part, named, like) for part in node.parts])
         return self.graph.write(node, named)
 
     def _repeated(self, roots: Iterable[Node]) -> set[Node]:
@@ -312,3 +334,15 @@ class Plan:
                 case Call(Name(name)) if name in hidden:
                     raise Underivable(f'it calls the function {name}, and "{name}" is an argument here')
         return Formula(Located(write(tree), source.place, source.key), tree)
+
+
+def _needed(node: Node, optional: Collection[str]) -> set[str]:
+    """The operands that may be None of which a node is made wherever it does not choose by that."""
+    found: dict[Node, set[str]] = {}
+    for part in postorder([node]):
+        own = {part.value} & {*optional} if part.kind == "name" else set()
+        found[part] = own.union(*[found[inner] for inner in part.parts])
+        match part.value if part.kind == "choice" else None:
+            case Operation("is" | "is not", (Name(name), Constant(value=None))):
+                found[part] -= {name}
+    return found[node]

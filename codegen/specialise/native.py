@@ -19,6 +19,7 @@ from ...ir.expressions import (
     Constant,
     Expr,
     Keyword,
+    Logical,
     Name,
     Operation,
     mapped,
@@ -117,7 +118,7 @@ class NativeForms:
         self.kernels.update({k.name: k for k in some})
         named = _kernel_of(kernels[-1])
         for (condition, _), kernel in zip(reversed(branches[:-1]), reversed(kernels[:-1]), strict=True):
-            named = Conditional(replaced(condition, given), _kernel_of(kernel), named)
+            named = Conditional(_asked(condition, given), _kernel_of(kernel), named)
         absent = {
             operand.name
             for operand in inputs
@@ -181,8 +182,23 @@ class _Arguments:
         if operand.name in self.optional:
             first = next(e for e, o in self.operands.items() if not o.dtype and o.name not in self.optional)
             other = Constant(0) if number else replaced(first, self.given)
-            value = Conditional(Operation("is", (Name(operand.name), Constant(None))), other, value)
+            there = value.otherwise if isinstance(value, Conditional) else value
+            value = Conditional(Operation("is", (Name(operand.name), Constant(None))), other, there)
         return Call(self.scalar, (value,)) if number else value
+
+
+def _asked(condition: Expr, given: Mapping[str, Expr]) -> Expr:
+    """The condition of what the names stand for; whether an operand is None is asked of itself."""
+
+    def change(part: Expr) -> Expr:
+        match part:
+            case Operation(
+                "is" | "is not" as symbol, (Conditional(Operation("is", absent)), Constant(value=None))
+            ):
+                return Operation(symbol, absent)
+        return part
+
+    return rewritten(replaced(condition, given), change)
 
 
 def _tested(branches: Iterable[tuple[Expr, Expr]]) -> set[str]:
@@ -218,12 +234,15 @@ class _Reader:
         self.types = types
         self.inputs: dict[Expr, Operand] = {}
 
-    def branches(self, expr: Expr) -> Iterator[tuple[Expr, Expr]]:
-        """The ways of an expression, each with its condition, which for the last one holds."""
-        while (choice := self._choice(expr)) is not None:
-            yield choice.condition, self.operand(_with(expr, choice, choice.then))
-            expr = _with(expr, choice, choice.otherwise)
-        yield Constant(True), self.operand(expr)
+    def branches(self, expr: Expr, *held: Expr) -> Iterator[tuple[Expr, Expr]]:
+        """The ways of an expression, each with the condition that it is the first to fulfil."""
+        choice = self._choice(expr)
+        if choice is None:
+            condition = Logical("and", held) if len(held) > 1 else held[0] if held else Constant(True)
+            yield condition, self.operand(expr)
+            return
+        yield from self.branches(_with(expr, choice, choice.then), *held, choice.condition)
+        yield from self.branches(_with(expr, choice, choice.otherwise), *held)
 
     def _choice(self, expr: Expr) -> Conditional | None:
         """The first part of an expression that plain values choose."""

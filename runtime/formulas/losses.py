@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
 
 
-def gradient_of_elements(grad: Tensor, reduction: int, *operands: Tensor) -> Tensor:
+def gradient_of_elements(grad: Tensor, reduction: int, *operands: Tensor | None) -> Tensor:
     """The gradient of each element of a loss; what is one for all stays one, 0-d."""
     if reduction != MEAN:
         return grad
-    return grad * loss_scale(reduction, prod(broadcast_shape([x.shape for x in operands])))
+    return grad * loss_scale(reduction, prod(broadcast_shape([x.shape for x in operands if x is not None])))
 
 
 def reduced(elements: Tensor, reduction: int) -> Tensor:

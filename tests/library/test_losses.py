@@ -30,6 +30,24 @@ OPERATORS = """\
   reference: >
     (np.asarray, np.mean, np.sum)[reduction](weight * np.maximum((target - self) * q,
     (target - self) * (q - 1)))
+
+- func: weighed(Tensor self, Tensor to, Tensor? weight=None, int reduction=Mean, *, Tensor? by=None) -> Tensor
+  tags: loss
+  dispatch:
+    CPU: xp.square(self - to - (0 if by is None else by)) * (1 if weight is None else weight)
+  dtypes: floating, reduced
+  samples: ["[3, 4], [3, 4]", "[3, 4], [4], [3, 1], 0", "[3, 1], [4], None, 2, by=[4]"]
+  reference: >
+    (np.asarray, np.mean, np.sum)[reduction](np.square(self - to - (0 if by is None else by))
+    * (1 if weight is None else weight))
+
+- func: lifted(Tensor self, Tensor? by=None, Tensor? to=None) -> Tensor
+  tags: pointwise
+  dispatch:
+    CPU: xp.exp(self) * (1 if by is None else xp.tanh(by)) if to is None else to * xp.sin(self)
+  dtypes: floating, reduced
+  samples: ["[3, 4]", "[3, 4], [4]", "[3, 1], [3, 4], [4]", "[4], to=[3, 1]"]
+  reference: "np.exp(self) * (1 if by is None else np.tanh(by)) if to is None else to * np.sin(self)"
 """
 MORE = """
 import losslib, tengen
@@ -43,6 +61,24 @@ assert tengen.allclose(ops.cosh_loss(x.to("dask"), y.to("dask")).cpu(), one(x, y
 assert one(x.half(), y.half()).dtype is tengen.float16
 assert ops.cosh_loss(x.to("meta"), y.to("meta"), 0).shape == (3, 4)
 assert one(x.requires_grad_(), y).grad_fn.name() == "LosslibCoshLossBackward0"
+for name, count in (("weighed", 4), ("lifted", 3)):
+    f = getattr(ops, name)
+    for there in range(2 ** (count - 1)):
+        given = [tengen.rand(3, 4, dtype=tengen.float64).requires_grad_() for _ in range(count)]
+        needed = 2 if name == "weighed" else 1
+        given = [x if i < needed or there >> (i - 1) & 1 else None for i, x in enumerate(given)]
+        known = [x for x in given if x is not None]
+        def of(*known, given=given, f=f):
+            left = iter(known)
+            x, *more = [None if x is None else next(left) for x in given]
+            return f(x, *more) if f is ops.lifted else f(x, more[0], more[1], by=more[2])
+        assert tengen.autograd.gradcheck(of, known, check_forward_ad=True, check_batched_grad=True)
+        assert tengen.autograd.gradgradcheck(of, known)
+        batch = vmap(of)(*[tengen.stack([x, x]) for x in known])
+        assert tengen.allclose(batch[1], of(*known)) and of(*known).shape == batch[0].shape
+        wide = tengen.autograd.grad(of(*known).sum(), known)
+        half = of(*[x.half() for x in known])
+        assert half.dtype is tengen.float16 and tengen.allclose(half.double(), of(*known), rtol=0.01)
 large = tengen.rand(700, 700, requires_grad=True), tengen.rand(700, 700)
 one(*large).backward()
 assert tengen.allclose(large[0].grad, tengen.tanh(large[0].detach() - large[1]) / 490000)
@@ -60,6 +96,6 @@ except RuntimeError as error:
 def test_all_that_follows(workshop: Workshop) -> None:
     workshop.library("losslib", declarations__native_functions__yaml=OPERATORS)
     workshop.tengen("gen", folder="losslib")
-    names = "losslib::cosh_loss", "losslib::pinball_loss"
-    assert "2 operators verified" in workshop.tengen("verify", "--strict", *names, folder="losslib")
+    names = [f"losslib::{name}" for name in ("cosh_loss", "pinball_loss", "weighed", "lifted")]
+    assert "4 operators verified" in workshop.tengen("verify", "--strict", *names, folder="losslib")
     workshop.python(MORE)

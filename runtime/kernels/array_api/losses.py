@@ -66,19 +66,6 @@ def binary_cross_entropy_backward(
     return for_self, (xp.log1p(-self) - xp.log(self)) * outer if output_mask[1] else None
 
 
-def binary_cross_entropy_with_logits(
-    xp: Any, self: Array, target: Array, weight: Array | None, pos_weight: Array | None, reduction: int
-) -> Array:
-    """``weight * ((1 - t) x + (1 + (p - 1) t) log(1 + exp(-x)))`` for target t and ``pos_weight`` p."""
-    loss = xp.log1p(xp.exp(-xp.abs(self))) - xp.minimum(self, xp.zeros_like(self))
-    if pos_weight is not None:
-        loss = loss * ((pos_weight - 1) * target + 1)
-    return reduce_loss(xp, _weighted(loss + (1 - target) * self, weight), reduction)
-
-
-# -- negative log likelihood --------------------------------------------------------------------
-
-
 def _check_classes(classes: int, targets: Any) -> None:
     bad = targets[(targets < 0) | (targets >= classes)]
     if bad.size:

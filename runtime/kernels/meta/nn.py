@@ -23,7 +23,7 @@ from ..nn.pooling import adaptive_out, avg_pool_window, pool_window
 from ..nn.recurrent import Weights, gate_count, rnn_layer_shapes
 from ..nn.recurrent_cells import expect_gates
 from ..nn.resize import resized_shape
-from .array import MetaArray, broadcast_shapes
+from .array import MetaArray
 from .common import meta_like
 
 Shape = tuple[int, ...]
@@ -49,12 +49,6 @@ def reduce_loss(loss: MetaArray, reduction: int) -> MetaArray:
     """0-d, or the elements themselves where nothing is reduced. ValueError for other numbers."""
     check_reduction(reduction)
     return MetaArray((), loss.dtype) if reduction else loss
-
-
-def meta_loss(reduction: int, self: MetaArray, *others: MetaArray | None) -> MetaArray:
-    """0-d, or the broadcast shape where nothing is reduced."""
-    shape = broadcast_shapes(self.shape, *[o.shape for o in others if o is not None])
-    return MetaArray(() if reduction else shape, self.dtype)
 
 
 def meta_gradients(output_mask: Sequence[bool], *inputs: MetaArray) -> Gradients:

@@ -42,11 +42,11 @@ def broadcast_shape(shapes: Sequence[Shape]) -> Shape:
     return shapes[0] if shapes.count(shapes[0]) == len(shapes) else np.broadcast_shapes(*shapes)
 
 
-def gradient_of_elements(grad: Array, reduction: int, *operands: Array) -> Array:
+def gradient_of_elements(grad: Array, reduction: int, *operands: Array | None) -> Array:
     """The gradient of each element of a loss; what is one for all stays one, broadcast."""
     if reduction == NONE:
         return grad
-    shape = broadcast_shape([x.shape for x in operands])
+    shape = broadcast_shape([x.shape for x in operands if x is not None])
     return np.broadcast_to(grad * loss_scale(reduction, prod(shape)), shape)
 
 

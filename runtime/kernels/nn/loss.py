@@ -76,24 +76,6 @@ def binary_cross_entropy_backward(
     return grad_self, grad_target
 
 
-def _softplus_of_negative(x: Array) -> Array:
-    """``log(1 + exp(-x))`` in a new array, without overflow."""
-    out = np.log1p(np.exp(-np.abs(x)))
-    out -= np.minimum(x, 0)
-    return out
-
-
-def binary_cross_entropy_with_logits(
-    self: Array, target: Array, weight: Array | None, pos_weight: Array | None, reduction: int
-) -> Array:
-    """``weight * ((1 - t) x + (1 + (p - 1) t) log(1 + exp(-x)))`` for target t and ``pos_weight`` p."""
-    loss = _softplus_of_negative(self)
-    if pos_weight is not None:
-        loss = loss * ((pos_weight - 1) * target + 1)
-    loss = loss + (1 - target) * self
-    return reduce_loss(_weighted(loss, weight), reduction)
-
-
 # ------------------------------------------------------------------ negative log likelihood
 
 
