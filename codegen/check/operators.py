@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ...ir.bodies import Body
 from ...ir.moves import Move
+from ...ir.views import View
 from ..model.annotations import default
 from ..model.diagnostics import Report
 from ..model.names import BINARY_OPERATORS, CATEGORIES, COMPOSITES, OTHER_LAYOUT
@@ -36,7 +37,8 @@ from .refusals import OPERANDS, refusals
 from .rules import SymbolicChecker
 from .samples import SampleChecker
 from .signatures import check_autogen, check_signature
-from .transposes import move_of, what_follows
+from .transposes import move_of, view_of, what_follows
+from .views import is_view
 
 VARIANTS = ("function", "method")
 PROMOTE_KINDS = ("default", "int_to_float", "always_bool", "complex_to_float", "bool_to_long", "none")
@@ -90,7 +92,9 @@ class OperatorChecker:
         tags = self.tags(fields.get("tags"), schema)
         factory = self.factory(declared)
         body, move = self.body(declared), move_of(declared, self.sources.functions, self.report)
-        kernels = self.kernels(declared, tags, factory is not None, body, move)
+        view = view_of(declared, self.sources.functions, self.report)
+        kernels = self.of_body(declared, body or move or view)
+        kernels |= self.dispatched(declared, tags, factory is not None)
         composite = any(key in COMPOSITES for key in kernels)
         promote, promoted = self.promotion(declared, tags, composite)
         zero_dim, numbers = self.promotion_of_some(declared)
@@ -108,6 +112,7 @@ class OperatorChecker:
             tags=tags,
             body=body,
             move=move,
+            view=view,
             transposes="" if declared.transposes is None else str(declared.transposes.schema.name),
             native=self.native(declared, tags),
             autogen=autogen,
@@ -326,20 +331,20 @@ class OperatorChecker:
         """What the operator computes over rows, where its entry says it so."""
         located = declared.fields.get("body")
         primitives = self.sources.tables.primitives.pointwise
-        if located is None or is_move(located):
+        if located is None or is_move(located) or is_view(declared.schema, located):
             return None
         return body_of(declared.schema, located, primitives, self.report)
 
-    def kernels(
-        self, declared: Declared, tags: frozenset[str], factory: bool, body: Body | None, move: Move | None
-    ) -> dict[str, Kernel]:
-        """By dispatch key: those that ``dispatch`` says; of a body those of all backends that run such."""
-        made = {}
-        if body is not None:
-            made = self.kernel_checker.bodies(declared.schema, declared.fields["body"], body)
-        if move is not None:
-            made = self.kernel_checker.moves(declared, move)
-        return made | self.dispatched(declared, tags, factory)
+    def of_body(self, declared: Declared, said: Body | Move | View | None) -> dict[str, Kernel]:
+        """By dispatch key: the kernels of a body, of all backends that run such."""
+        match said:
+            case Body():
+                return self.kernel_checker.bodies(declared.schema, declared.fields["body"], said)
+            case Move():
+                return self.kernel_checker.moves(declared, said)
+            case View():
+                return self.kernel_checker.views(declared, said)
+        return {}
 
     def dispatched(self, declared: Declared, tags: frozenset[str], factory: bool) -> dict[str, Kernel]:
         """The kernels that ``dispatch`` says."""

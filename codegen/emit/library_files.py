@@ -10,8 +10,8 @@ from ..read.libraries import Library
 from ..specialise.bindings import BindingWriter
 from .docs import reference
 from .files import Renderer
+from .forms import form_files
 from .json_schema import schemas
-from .moves import moves_files
 from .stubs import StubWriter
 from .type_files import BackendFiles
 
@@ -42,7 +42,7 @@ class LibraryRenderer(Renderer):
             self._operators(),
             self._places(),
             self._return_types(),
-            *moves_files(self.templates, self.scope, self.kernel_functions),
+            *form_files(self.templates, self.scope, self.kernel_functions),
             self._nodes(),
             self._jvps(),
             self._batching(),

@@ -24,12 +24,14 @@ from ...ir.expressions import (
     Starred,
     count_names,
     dotted,
+    names_in,
     replaced,
     rewritten,
 )
 from ...ir.moves import FORMS
 from ...ir.statements import is_none, names, tuple_of
 from ...ir.types import Types, ValueType
+from ...ir.views import VIEW_FORMS
 from ..derive.derived import Derived
 from ..model.annotations import parameter_name
 from ..model.derived import NodeSpec, Variant
@@ -359,8 +361,7 @@ class Specialiser:
             names["dtype"] = dtype
         if operator.body is not None:
             names[NATIVE_KERNELS] = self.kernels_of_body(operator.name, operator.body)
-        if operator.move is not None:
-            names[FORMS] = self.forms_of_moves(operator.name)
+        names.update(self.forms_of(operator.name, kernel.formula.tree))
         tree = kernel.formula.tree
         foreign = {n for n, qualified in kernel.calls.items() if first and ":" in qualified}
         if first:
@@ -380,11 +381,16 @@ class Specialiser:
             return Constant(None)
         return self.native_forms.of_body(kernel_of_body(name.method), body)
 
-    def forms_of_moves(self, name: OperatorName) -> Expr:
-        """The module that has the forms of operators that move elements, noted for import."""
-        short = alias(f"{name.namespace}_forms" if name.namespace else "forms")
-        self.modules[short] = f"{self.package if name.namespace else _TENGEN}.moves"
-        return Name(short)
+    def forms_of(self, name: OperatorName, tree: Expr) -> dict[str, Expr]:
+        """The modules of forms that a kernel asks for, noted for import."""
+        found: dict[str, Expr] = {}
+        used = names_in(tree)
+        for forms, module, called in ((FORMS, "moves", "forms"), (VIEW_FORMS, "views", "view_forms")):
+            if forms in used:
+                short = alias(f"{name.namespace}_{called}" if name.namespace else called)
+                self.modules[short] = f"{self.package if name.namespace else _TENGEN}.{module}"
+                found[forms] = Name(short)
+        return found
 
     def native_form(self, operator: Operator, kernel: Kernel, hooked: bool = False) -> NativeForm | None:
         """How an elementwise operator of the Types that native kernels are made for calls its own.
