@@ -234,34 +234,6 @@ PyObject *at_key(PyObject *array, PyObject *key) {
     return view_of(array, &g);
 }
 
-/* Numbers of a tuple or list, times ``by``, none below ``least``; how many there are, or -1. */
-static int read_numbers(PyObject *numbers, npy_intp least, npy_intp by, npy_intp *to) {
-    if (!PyTuple_CheckExact(numbers) && !PyList_CheckExact(numbers)) return -1;
-    Py_ssize_t count = PySequence_Fast_GET_SIZE(numbers);
-    if (count > MOST_DIMS) return -1;
-    for (Py_ssize_t i = 0; i < count; i++) {
-        PyObject *number = PySequence_Fast_GET_ITEM(numbers, i);
-        int overflow;
-        long value = PyLong_CheckExact(number) ? PyLong_AsLongAndOverflow(number, &overflow) : least - 1;
-        if (value < least || overflow || value > INT_MAX) return -1;
-        to[i] = value * by;
-    }
-    return (int)count;
-}
-
-/* Of sizes and strides, in elements, that begins so many elements behind the first one.
-   Repeats kernels/strided.py: restrided. Compared by test_kernels.py: test_kernels. */
-PyObject *restrided(PyObject *array, PyObject *sizes, PyObject *strides, PyObject *offset) {
-    Geometry g;
-    int overflow;
-    if (!read_geometry(array, &g) || !PyLong_CheckExact(offset)) return NULL;
-    long behind = PyLong_AsLongAndOverflow(offset, &overflow);
-    g.ndim = read_numbers(sizes, 1, 1, g.dims);
-    if (overflow || g.ndim < 0 || read_numbers(strides, 0, g.itemsize, g.strides) != g.ndim) return NULL;
-    g.offset = behind * g.itemsize;
-    return view_of(array, &g);
-}
-
 /* All that stands along a dim: a tuple.
    Repeats kernels/views.py: each_along. Compared by test_kernels.py: test_kernels. */
 PyObject *each_along(PyObject *array, PyObject *dim) {
@@ -311,4 +283,32 @@ PyObject *parts_along(PyObject *array, PyObject *lengths, PyObject *dim) {
     }
     if (left) Py_CLEAR(made);
     return made;
+}
+
+/* Numbers of a tuple or list, times ``by``, none below ``least``; how many there are, or -1. */
+static int read_numbers(PyObject *numbers, npy_intp least, npy_intp by, npy_intp *to) {
+    if (!PyTuple_CheckExact(numbers) && !PyList_CheckExact(numbers)) return -1;
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(numbers);
+    if (count > MOST_DIMS) return -1;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *number = PySequence_Fast_GET_ITEM(numbers, i);
+        int overflow;
+        long value = PyLong_CheckExact(number) ? PyLong_AsLongAndOverflow(number, &overflow) : least - 1;
+        if (value < least || overflow || value > INT_MAX) return -1;
+        to[i] = value * by;
+    }
+    return (int)count;
+}
+
+/* Of sizes and strides, in elements, that begins so many elements behind the first one.
+   Repeats kernels/strided.py: restrided. Compared by test_kernels.py: test_kernels. */
+PyObject *restrided(PyObject *array, PyObject *sizes, PyObject *strides, PyObject *offset) {
+    Geometry g;
+    int overflow;
+    if (!read_geometry(array, &g) || !PyLong_CheckExact(offset)) return NULL;
+    long behind = PyLong_AsLongAndOverflow(offset, &overflow);
+    g.ndim = read_numbers(sizes, 1, 1, g.dims);
+    if (overflow || g.ndim < 0 || read_numbers(strides, 0, g.itemsize, g.strides) != g.ndim) return NULL;
+    g.offset = behind * g.itemsize;
+    return view_of(array, &g);
 }

@@ -152,10 +152,7 @@ def with_dims_ordered(self: Array, dims: Shape) -> Array:
 
 
 def element(index: int, shape: Shape, dim: int) -> int:
-    """``index`` along ``dim``, counted from the front.
-
-    Raises IndexError for a 0-d array and for an index out of range.
-    """
+    """``index`` along ``dim``, from the front. IndexError for a 0-d shape, and for one out of range."""
     if not shape:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     d = dim if 0 <= dim < len(shape) else wrap_dim(dim, len(shape))
@@ -174,12 +171,13 @@ def at_index(self: Array, dim: int, index: int) -> Array:
         except IndexError:
             pass  # it is said below what is wrong
     shape = self.shape
-    at = element(index, shape, dim)
-    d = dim if dim >= 0 else dim + len(shape)
+    if not (0 <= dim < len(shape) and 0 <= index < shape[dim]):
+        index = element(index, shape, dim)
+        dim %= len(shape)
     if not self.size:
         self = full_strides(self)
     # The Ellipsis makes NumPy give a 0-d view where it would give a scalar.
-    return self[at, ...] if d == 0 else self[(*(ALL,) * d, at, ...)]
+    return self[index, ...] if dim == 0 else self[(*(ALL,) * dim, index, ...)]
 
 
 @operation("in_range")
