@@ -13,7 +13,6 @@ from .expressions import (
     Call,
     Chain,
     Constant,
-    Elements,
     Expr,
     Lambda,
     Logical,
@@ -25,6 +24,7 @@ from .expressions import (
     rewritten,
     walk,
 )
+from .statements import tuple_of
 
 #: What stands for the module of forms in the kernel of a backend.
 FORMS = "forms_of_moves"
@@ -71,11 +71,11 @@ class Move:
     def _each(self) -> Expr:
         (dims,), (size,), (place,) = self.dims, self.sizes, self.places
         checked = isinstance(dims, Call)
-        lists = [_tuple(Name(values), Constant(len(names))) for names, values in self.lists]
+        lists = [tuple_of([Name(values), Constant(len(names))]) for names, values in self.lists]
         given = (size, *self.numbers)
         extent = _function(given, self.extents[0])
         sources = _source(self.indices[0], self.conditions[0])
-        what = _tuple(*lists), extent, _function((FUNCTIONS, place, *given), sources)
+        what = tuple_of(lists), extent, _function((FUNCTIONS, place, *given), sources)
         where = _of_shape(dims, self.source), Constant(checked), Constant(self.in_one)
         return Call(dotted(f"{MAKE}.each"), (Name(SHAPE), *where, *what))
 
@@ -88,11 +88,11 @@ class Move:
         numbers: Expr = Constant(None)
         if self.mask is not None:
             if not any([isinstance(part, Operation) and part.symbol == "*" for part in walk(self.mask)]):
-                numbers = _tuple(*_numbers(self.mask, self.arguments))
+                numbers = tuple_of(_numbers(self.mask, self.arguments))
             mask = _function((FUNCTIONS, *self.places, *self.sizes), over_places(self.mask))
-        extents = _function(self.sizes, _tuple(*self.extents))
-        sources = _function(self.sizes, _tuple(_tuple(*along), mask))
-        where = _tuple(*self.dims), _tuple(*map(Constant, self.order))
+        extents = _function(self.sizes, tuple_of(self.extents))
+        sources = _function(self.sizes, tuple_of([tuple_of(along), mask]))
+        where = tuple_of(self.dims), tuple_of(map(Constant, self.order))
         return Call(dotted(f"{MAKE}.fixed"), (Name(SHAPE), *where, extents, sources, numbers))
 
 
@@ -132,7 +132,7 @@ def _numbers(expr: Expr, arguments: Sequence[str]) -> list[Expr]:
 
 
 def _source(index: Expr, condition: Expr | None) -> Expr:
-    return _tuple(over_places(index), Constant(None) if condition is None else over_places(condition))
+    return tuple_of([over_places(index), Constant(None) if condition is None else over_places(condition)])
 
 
 def _of_shape(dims: Expr, source: str) -> Expr:
@@ -142,7 +142,3 @@ def _of_shape(dims: Expr, source: str) -> Expr:
 
 def _function(parameters: Sequence[str], body: Expr) -> Lambda:
     return Lambda(tuple(map(Parameter, parameters)), body)
-
-
-def _tuple(*parts: Expr) -> Expr:
-    return Elements("tuple", tuple(parts))

@@ -71,6 +71,7 @@ IR = (
     "bodies",
     "moves",
     "contractions",
+    "views",
     "lower",
 )
 #: The packages of codegen/ in the order in which they run, then the modules that call them.

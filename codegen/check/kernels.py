@@ -10,6 +10,7 @@ from ...ir.contractions import FORMS as CONTRACTIONS, Contraction
 from ...ir.expressions import Attribute, Call, Constant, Elements, Expr, Lambda, Name, rewritten
 from ...ir.moves import FORMS, Move
 from ...ir.writer import write
+from ...ir.views import VIEW_FORMS, View
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.names import COMPOSITES
 from ..model.operators import EXPRESSIONS, Formula, Kernel, Primitive
@@ -20,6 +21,7 @@ from ..read.fields import length_of_scalar
 from ..read.functions import ABSOLUTE, Arity, Function, FunctionIndex, is_library_function, of_library
 from .capabilities import NUMPY
 from .expand import Declared
+from .instructions import instruction, whole
 from .names import (
     BUILTINS,
     TENSOR_BUILTINS,
@@ -48,6 +50,7 @@ class Sources:
     formulas: FunctionIndex
     symbolics: FunctionIndex
     operators: OperatorTable
+    views: frozenset[str]  # the forms of views that have a body
     errors: frozenset[str]  # classes of exceptions that the runtime defines
     references: frozenset[str] | None  # those of the tests' references, where there are tests
     home: str = "runtime"  # the folder of these functions, as messages show it
@@ -80,9 +83,11 @@ class KernelVocabulary(Vocabulary):
         primitives: Primitives,
         pointwise: bool,
         generic: bool = False,
+        views: frozenset[str] = frozenset(),
     ) -> None:
-        """``generic``: functions are given ``xp`` before what the expression says."""
-        super().__init__({*values, "xp"})
+        """``generic``: functions are given ``xp`` before what the expression says; ``views`` are forms."""
+        super().__init__({*values, "xp", *([VIEW_FORMS] if views else [])})
+        self.views = views
         self.generic = generic
         self.index, self.modules, self.primitives, self.pointwise = index, modules, primitives, pointwise
 
@@ -107,6 +112,9 @@ class KernelVocabulary(Vocabulary):
 
     def attribute(self, expr: Attribute, call: Call | None) -> Problem | None:
         name, known = expr.name, self.primitives
+        if expr.value == Name(VIEW_FORMS) and self.views:
+            close = suggestion(name, self.views)
+            return None if name in self.views else Problem(f'no view "{name}" has a body', "a view", close)
         if expr.value != Name("xp"):
             if self.pointwise and name not in _POINTWISE_ATTRIBUTES:
                 return Problem(
@@ -197,7 +205,8 @@ class KernelChecker:
             primitives = self.sources.tables.primitives
             assert modules is not None
             pointwise = not EXPRESSIONS.isdisjoint(tags)
-            vocabulary = KernelVocabulary(given, index, modules, primitives, pointwise, generic)
+            views = frozenset() if pointwise or schema.name.namespace else self.sources.views
+            vocabulary = KernelVocabulary(given, index, modules, primitives, pointwise, generic, views)
         check_names(formula, vocabulary, self.report)
         self.results(formula, schema)
         calls = {}
@@ -281,25 +290,57 @@ class KernelChecker:
         """The kernels that move elements, or put them back, of each backend that has such."""
         of = declared.transposes or declared
         form = Attribute(Name(FORMS), of.schema.name.method)
-        arguments = tuple(map(Name, move.arguments))
         layout = declared.fields.get("layout")
         order = "K" if layout is not None and str(layout.value).startswith("like(") else "C"
         operand: tuple[Expr, ...] = Constant(order), move.fill, Name(move.source)
+        if of is not declared:
+            operand = self.put_back(declared)
+        return self.by_forms(declared, "moves", (form, *operand, *map(Name, move.arguments)))
+
+    def views(self, declared: Declared, view: View) -> dict[str, Kernel]:
+        """The kernels that show what the body of a view says, or put it back: of each backend that can."""
+        of = declared.transposes or declared
+        arguments: tuple[Expr, ...] = tuple(map(Name, view.arguments))
+        operand: tuple[Expr, ...] = (Name(view.source),)
+        if of is not declared:
+            operand = self.put_back(declared)
+        elif (shown := whole(view)) is not None:
+            return self.by_forms(declared, "views", None, shown)
+        elif (call := instruction(view)) is not None:
+            return self.by_forms(declared, "views", None, call)
+        form = Attribute(Name(VIEW_FORMS), of.schema.name.method)
+        return self.by_forms(declared, "views", (form, *operand, *arguments))
+
+    @staticmethod
+    def put_back(declared: Declared) -> tuple[Expr, ...]:
+        """What the kernel of a transposed operator is given: the gradient, and the sizes of the operand."""
+        gradient, source = declared.schema.arguments[:2]
+        sizes = Attribute(Name(source.name), "shape") if source.is_tensor else Name(source.name)
+        return Name(gradient.name), sizes
+
+    def by_forms(
+        self, declared: Declared, capability: str, arguments: Sequence[Expr] | None, tree: Expr | None = None
+    ) -> dict[str, Kernel]:
+        """The kernels of backends that have the capability: it is called with a form and more.
+
+        Without arguments it is ``tree``: another call, or an expression.
+        """
+        of = declared.transposes or declared
         body = of.fields["body"]
         if of is not declared:
             body = replace(body, value=f"the transposed of {of.schema.name.function}", starts=())
-            gradient, source = declared.schema.arguments[:2]
-            sizes = Attribute(Name(source.name), "shape") if source.is_tensor else Name(source.name)
-            operand = Name(gradient.name), sizes
         found = {}
         for backend in self.sources.tables.backends.values():
-            name = "" if backend.group else str(backend.capabilities.get("moves", ""))
+            name = "" if backend.group else str(backend.capabilities.get(capability, ""))
             name += "_back" if name and of is not declared else ""
-            functions = self.sources.functions.find(name, self.modules[backend.name]) if name else ()
-            if functions:
-                call = Call(Name(name), (form, *operand, *arguments))
-                formula = Formula(body, call)
-                found[backend.name] = Kernel(formula, None, {name: functions[0].qualified})
+            kernel = tree if arguments is None else Call(Name(name), tuple(arguments))
+            called = kernel.function if isinstance(kernel, Call) else None
+            functions: Sequence[Function] = ()
+            if name and isinstance(called, Name):
+                functions = self.sources.functions.find(called.id, self.modules[backend.name])
+            if name and kernel is not None and (functions or called is None):
+                calls = {f.name: f.qualified for f in functions[:1]}
+                found[backend.name] = Kernel(Formula(body, kernel), None, calls)
         return found
 
     def contractions(self, declared: Declared, contraction: Contraction) -> dict[str, Kernel]:

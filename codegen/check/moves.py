@@ -36,6 +36,8 @@ from ..read.functions import FunctionIndex
 from .contractions import is_contraction
 from .reserved import is_called
 
+#: What the dtypes are of what is moved, and not computed with.
+EVERY_DTYPE = "all, unsigned, float8, reduced_complex"
 #: What the result is called.
 RESULT = "out"
 _IS_MOVE = re.compile(rf"^\s*{RESULT}\s*\[", re.M)
@@ -44,7 +46,6 @@ _FROM_THE_LAST = re.compile(r"over \w+\[-\d+: \w+(?:, -\d+: \w+)*\]")
 #: The argument that stands where no element is.
 _FILL = re.compile(r"\belse (\w+)\s*$")
 _OVER = "over "
-_HEAD = "over self[dims: n], or over self[-2: m, -1: n]"
 _OPERATORS = frozenset({"+", "-", "*", "//", "%", "-x"})
 _LIST = re.compile(r"(?:Sym)?Int\[\d*\]", re.I)
 _INTEGER = ("int", "SymInt", "bool")
@@ -54,10 +55,22 @@ _OPERANDS = {"min": None, "max": None, "abs": 1, "where": 3}
 _MORE = "arithmetic by + - * // %, comparisons, and, or, min, max, abs and where(condition, a, b)"
 
 
-def is_move(body: Located | None) -> bool:
-    """Whether a body says where elements come from, and not what is computed of rows."""
-    found = body is not None and _IS_MOVE.search(str(body.value)) is not None
-    return found and not is_contraction(body)
+def is_move(body: Located | None, schema: Schema | None = None) -> bool:
+    """Whether a body says where elements come from, and not what is computed of rows, or shown."""
+    if body is None or (schema is not None and shows(schema)):
+        return False
+    return _IS_MOVE.search(str(body.value)) is not None and not is_contraction(body)
+
+
+def shows(schema: Schema) -> bool:
+    """Whether a body of such an operator says what is shown of the memory of its operand."""
+    return schema.is_view or any(r.type.is_tensor_list for r in schema.returns)
+
+
+def is_dims(argument: Argument) -> bool:
+    """Whether it is an int, or a list of them."""
+    kind = str(argument.type)
+    return kind in ("int", "SymInt") or _LIST.fullmatch(kind) is not None
 
 
 def follows_of_moves(schema: Schema, body: Located) -> dict[str, Located]:
@@ -72,7 +85,7 @@ def follows_of_moves(schema: Schema, body: Located) -> dict[str, Located]:
         batching["batching"] = Located("leading", body.place)
     return {
         **batching,
-        "dtypes": Located("all, unsigned, float8, reduced_complex", body.place),
+        "dtypes": Located(EVERY_DTYPE, body.place),
         "opmath": Located(False, body.place),
         "result": Located("same", body.place),
         "layout": Located("contiguous", body.place),
@@ -81,7 +94,7 @@ def follows_of_moves(schema: Schema, body: Located) -> dict[str, Located]:
 
 def read_move(schema: Schema, located: Located, functions: FunctionIndex, report: Report) -> Move | None:
     """The body that a text says; None where it is wrong, which is reported."""
-    return _MoveReader(schema, located, functions, report).move()
+    return MoveReader(schema, located, functions, report).move()
 
 
 def linear(schema: Schema, body: Located, tensor: str) -> str:
@@ -95,8 +108,14 @@ def linear(schema: Schema, body: Located, tensor: str) -> str:
     return f"{schema.name.function}({', '.join(given)})"
 
 
-class _MoveReader:
-    """Reads one body."""
+class BodyReader:
+    """Reads the first line of a body, and integers."""
+
+    #: How the first line is written, and what bodies of this kind do.
+    head = "over self[dims: n], or over self[-2: m, -1: n]"
+    does = "moves elements"
+    #: What the functions of kernels are for, that it calls.
+    given = "a function of runtime/kernels/ that gives dims"
 
     def __init__(self, schema: Schema, located: Located, functions: FunctionIndex, report: Report) -> None:
         self.schema, self.located, self.functions, self.report = schema, located, functions, report
@@ -105,6 +124,9 @@ class _MoveReader:
         self.lists = {a.name for a in schema.arguments if _LIST.fullmatch(str(a.type))}
         self.integers = {a.name for a in schema.arguments if str(a.type) in _INTEGER}
         self.used: set[str] = set()
+        self.source, self.each = "", False
+        self.dims: list[Expr] = []
+        self.sizes: list[str] = []
         #: What the body calls sizes, numbers and places.
         self.names: set[str] = set()
         self.good = True
@@ -116,28 +138,26 @@ class _MoveReader:
         place = self.located.at(begin)
         self.report.error(place, message, length=max(1, end - begin), expected=expected, help=help)
 
-    def move(self) -> Move | None:
-        """The body, if all of it is right."""
+    def lines(self) -> tuple[list[Expr], Expr, Expr] | None:
+        """The parts of the first line, and the two sides of the second; None where these are not there."""
         text = str(self.located.value)
         head, _, _ = text.partition("\n")
         try:  # places stay as they are
             over = read_expression(f"({' ' * (len(_OVER) - 1)}{head[len(_OVER) :]})")
             lines = read_assignments(" " * len(head) + text[len(head) :])
         except SyntaxError as error:
-            report_scalar(self.located, f"it is no body: {error.msg}", _HEAD, self.report)
+            report_scalar(self.located, f"it is no body: {error.msg}", self.head, self.report)
             return None
         operand, *lists = over.elements if isinstance(over, Elements) and over.kind == "tuple" else (over,)
         if not head.startswith(_OVER) or not self.operand(operand):
             if self.good:
-                report_scalar(self.located, "a body begins with what it is over", _HEAD, self.report)
+                report_scalar(self.located, "a body begins with what it is over", self.head, self.report)
             return None
-        given = tuple([found for part in lists if (found := self.list_of(part)) is not None])
         if len(lines) != 1:
             at = lines[1][0] if lines else 0
             self.wrong("a body says in one line where all is from", at, f"{RESULT}[k in n] = self[n - 1 - k]")
             return None
-        places = self.places(lines[0][0])
-        return None if places is None or not self.good else self.made(given, places, lines[0][1])
+        return lists, *lines[0]
 
     # -- the first line ----------------------------------------------------------------------------
 
@@ -148,12 +168,8 @@ class _MoveReader:
                 parts = index.elements if isinstance(index, Elements) else (index,)
             case _:
                 return False
-        if [source] != self.tensors:
-            expected = f"over {one_of(self.tensors)}[dims: n], the only Tensor of the operator"
-            self.wrong(f'"{source}" is not the only Tensor argument', expr, expected)
+        if not self.of_source(source, expr):
             return False
-        self.source = source
-        self.dims, self.sizes = [], []
         for part in parts:
             match part:
                 case Slice(lower, Name(size), None) if lower is not None:
@@ -161,11 +177,24 @@ class _MoveReader:
                     self.sizes.append(size)
                     self.fresh(size, part)
                 case _:
-                    self.wrong("a dim has a name for its size", part, _HEAD)
+                    self.wrong("a dim has a name for its size", part, self.head)
         if not self.good:
             return False
-        self.each = len(parts) == 1 and not _is_number(self.dims[0])
+        self.each = self.is_each()
         return self.named_dims(self.dims[0]) if self.each else self.numbered_dims()
+
+    def of_source(self, source: str, at: Expr) -> bool:
+        """Whether this is the only Tensor argument."""
+        if [source] != self.tensors:
+            expected = f"over {one_of(self.tensors)}[dims: n], the only Tensor of the operator"
+            self.wrong(f'"{source}" is not the only Tensor argument', at, expected)
+            return False
+        self.source = source
+        return True
+
+    def is_each(self) -> bool:
+        """Whether the body is the same for each of the dims."""
+        return len(self.dims) == 1 and not is_number(self.dims[0])
 
     def named_dims(self, dims: Expr) -> bool:
         """Whether an argument, or a function, says the dims."""
@@ -181,13 +210,13 @@ class _MoveReader:
                 self.wrong("this says no dims", dims, "an argument, a function of kernels, or numbers")
         return self.good
 
-    def function(self, name: str, arguments: Sequence[Expr], at: Expr) -> None:
-        """Report a call of no kernel function, or of one with what is no argument."""
+    def function(self, name: str, arguments: Sequence[Expr], at: Expr, known: Collection[str] = ()) -> None:
+        """Report a call of no kernel function, or of one with what is no argument, and not known."""
         found = self.functions.find(name)
         if len(found) != 1:
             help = suggestion(name, self.functions.names())
             message = f'there are several functions "{name}"' if found else f'unknown function "{name}"'
-            self.wrong(message, at, "a function of runtime/kernels/ that gives dims", help)
+            self.wrong(message, at, self.given, help)
             return
         arity = found[0].arity()
         problem = None if arity is None else arity.problem(len(arguments), ())
@@ -196,8 +225,8 @@ class _MoveReader:
         for argument in arguments:
             if isinstance(argument, Name) and argument.id in self.arguments:
                 self.used |= {argument.id} - {self.source}
-            elif not (
-                _is_number(argument) or (isinstance(argument, Constant) and isinstance(argument.value, bool))
+            elif not (isinstance(argument, Name) and argument.id in known) and not (
+                is_number(argument) or (isinstance(argument, Constant) and isinstance(argument.value, bool))
             ):
                 self.wrong("this is no argument", argument, one_of([*self.arguments, "a number"]))
 
@@ -205,12 +234,89 @@ class _MoveReader:
         """Whether numbers say the dims, each once."""
         seen: set[str] = set()
         for dim in self.dims:
-            if not _is_number(dim):
+            if not is_number(dim):
                 self.wrong("of several dims each is a number", dim, "over self[-2: m, -1: n]")
             elif str(dim) in seen:
                 self.wrong("this dim is there already", dim, "each dim once")
             seen.add(str(dim))
         return self.good
+
+    def fresh(self, name: str, at: Expr) -> None:
+        """Report a name that means something already, or that generated code uses."""
+        if name in {*self.arguments, *INTEGERS, *self.names} or is_called(name):
+            self.wrong(f'"{name}" is taken', at, "another name")
+        self.names.add(name)
+
+    # -- integers ----------------------------------------------------------------------------------
+
+    def integer(self, expr: Expr, known: Collection[str], what: str) -> None:
+        """Report what is no expression of integers: of these names, arguments and elements of lists."""
+        match expr:
+            case Constant(int()):
+                return
+            case Name(name):
+                self.name(expr, name, known, what)
+                return
+            case Subscript(Name(name), Constant(int())) if name in self.lists:
+                self.used.add(name)
+                return
+            case Call(Name(name), arguments, ()) if name in INTEGERS:
+                count = _OPERANDS[name]
+                if len(arguments) != (count or max(2, len(arguments))):
+                    self.wrong(f"{name} takes {count or 'two and more'} operands", expr)
+                parts: tuple[Expr, ...] = arguments
+            case Call(Name(name)):
+                expected = one_of(INTEGERS)
+                self.wrong(
+                    f'unknown function "{name}" in the body', expr, expected, suggestion(name, INTEGERS)
+                )
+                return
+            case Operation(symbol, parts) if symbol in _OPERATORS or symbol in ELEMENTWISE_COMPARISONS:
+                pass
+            case Operation("not x" | "/" as symbol):
+                other = "// for whole numbers" if symbol == "/" else "the opposite comparison"
+                self.wrong(f'a body that {self.does} has no "{symbol.removesuffix(" x")}"', expr, other)
+                return
+            case Chain(_, parts) | Logical(_, parts):
+                pass
+            case Conditional():
+                self.wrong("places choose by a function", expr, "where(condition, a, b)")
+                return
+            case _:
+                self.wrong(f"a body that {self.does} has no {type(expr).__name__.lower()}", expr, _MORE)
+                return
+        for part in parts:
+            self.integer(part, known, what)
+
+    def name(self, expr: Expr, name: str, known: Collection[str], what: str) -> None:
+        """Report a name that is none of the integers that are known here."""
+        if name in self.integers:
+            self.used.add(name)
+        elif name in self.lists:
+            self.wrong(f'"{name}" is a list', expr, f"{name}[0], or a name that goes with each dim")
+        elif name not in known:
+            argument: Argument | None = self.arguments.get(name)
+            if argument is not None:
+                self.wrong(f'"{name}" is no integer', expr, f"an integer: {what}")
+                return
+            close = suggestion(name, {*known, *self.integers})
+            self.wrong(
+                f'unknown name "{name}" in the body', expr, f"what says {what}: {one_of(known)}", close
+            )
+
+
+class MoveReader(BodyReader):
+    """Reads a body that says where elements come from."""
+
+    def move(self) -> Move | None:
+        """The body, if all of it is right."""
+        found = self.lines()
+        if found is None:
+            return None
+        lists, target, value = found
+        given = tuple([made for part in lists if (made := self.list_of(part)) is not None])
+        places = self.places(target)
+        return None if places is None or not self.good else self.made(given, places, value)
 
     def list_of(self, expr: Expr) -> tuple[tuple[str, ...], str] | None:
         """What is read of ``shift in shifts`` and ``(before, after) in padding``."""
@@ -232,14 +338,6 @@ class _MoveReader:
             self.fresh(name, expr)
         self.used.add(values)
         return tuple(names), values
-
-    def fresh(self, name: str, at: Expr) -> None:
-        """Report a name that means something already, or that generated code uses."""
-        if name in {*self.arguments, *INTEGERS, *self.names} or is_called(name):
-            self.wrong(f'"{name}" is taken', at, "another name")
-        self.names.add(name)
-
-    # -- the second line ---------------------------------------------------------------------------
 
     def places(self, target: Expr) -> list[tuple[str, Expr]] | None:
         """What is read of ``out[i in m, j in n]``."""
@@ -352,65 +450,8 @@ class _MoveReader:
             return
         self.wrong("where no element is there is 0, or an argument", fill, one_of(["0", *numbers]))
 
-    # -- integers ----------------------------------------------------------------------------------
 
-    def integer(self, expr: Expr, known: Collection[str], what: str) -> None:
-        """Report what is no expression of integers: of these names, arguments and elements of lists."""
-        match expr:
-            case Constant(int()):
-                return
-            case Name(name):
-                self.name(expr, name, known, what)
-                return
-            case Subscript(Name(name), Constant(int())) if name in self.lists:
-                self.used.add(name)
-                return
-            case Call(Name(name), arguments, ()) if name in INTEGERS:
-                count = _OPERANDS[name]
-                if len(arguments) != (count or max(2, len(arguments))):
-                    self.wrong(f"{name} takes {count or 'two and more'} operands", expr)
-                parts: tuple[Expr, ...] = arguments
-            case Call(Name(name)):
-                expected = one_of(INTEGERS)
-                self.wrong(
-                    f'unknown function "{name}" in the body', expr, expected, suggestion(name, INTEGERS)
-                )
-                return
-            case Operation(symbol, parts) if symbol in _OPERATORS or symbol in ELEMENTWISE_COMPARISONS:
-                pass
-            case Operation("not x" | "/" as symbol):
-                other = "// for whole numbers" if symbol == "/" else "the opposite comparison"
-                self.wrong(f'a body that moves elements has no "{symbol.removesuffix(" x")}"', expr, other)
-                return
-            case Chain(_, parts) | Logical(_, parts):
-                pass
-            case Conditional():
-                self.wrong("places choose by a function", expr, "where(condition, a, b)")
-                return
-            case _:
-                self.wrong(f"a body that moves elements has no {type(expr).__name__.lower()}", expr, _MORE)
-                return
-        for part in parts:
-            self.integer(part, known, what)
-
-    def name(self, expr: Expr, name: str, known: Collection[str], what: str) -> None:
-        """Report a name that is none of the integers that are known here."""
-        if name in self.integers:
-            self.used.add(name)
-        elif name in self.lists:
-            self.wrong(f'"{name}" is a list', expr, f"{name}[0], or a name that goes with each dim")
-        elif name not in known:
-            argument: Argument | None = self.arguments.get(name)
-            if argument is not None:
-                self.wrong(f'"{name}" is no integer', expr, f"an integer: {what}")
-                return
-            close = suggestion(name, {*known, *self.integers})
-            self.wrong(
-                f'unknown name "{name}" in the body', expr, f"what says {what}: {one_of(known)}", close
-            )
-
-
-def _is_number(expr: Expr) -> bool:
+def is_number(expr: Expr) -> bool:
     match expr:
         case Constant(int() as value):
             return not isinstance(value, bool)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from ...ir.bodies import Body
 from ...ir.contractions import Contraction
 from ...ir.moves import Move
+from ...ir.views import View
 from ..model.annotations import default
 from ..model.diagnostics import Report
 from ..model.names import BINARY_OPERATORS, CATEGORIES, COMPOSITES, OTHER_LAYOUT
@@ -38,7 +39,8 @@ from .refusals import OPERANDS, refusals
 from .rules import SymbolicChecker
 from .samples import SampleChecker
 from .signatures import check_autogen, check_signature
-from .transposes import move_of, what_follows
+from .transposes import move_of, view_of, what_follows
+from .views import is_view
 
 VARIANTS = ("function", "method")
 PROMOTE_KINDS = ("default", "int_to_float", "always_bool", "complex_to_float", "bool_to_long", "none")
@@ -93,8 +95,9 @@ class OperatorChecker:
         factory = self.factory(declared)
         body, move = self.body(declared), move_of(declared, self.sources.functions, self.report)
         contraction = contraction_of(schema, fields.get("body"), self.sources.functions, self.report)
-        made = self.made(declared, body, move, contraction)
-        kernels = made | self.dispatched(declared, tags, factory is not None)
+        view = view_of(declared, self.sources.functions, self.report)
+        kernels = self.of_body(declared, body or move or view or contraction)
+        kernels |= self.dispatched(declared, tags, factory is not None)
         composite = any(key in COMPOSITES for key in kernels)
         promote, promoted = self.promotion(declared, tags, composite)
         zero_dim, numbers = self.promotion_of_some(declared)
@@ -113,6 +116,7 @@ class OperatorChecker:
             body=body,
             move=move,
             contraction=contraction,
+            view=view,
             transposes="" if declared.transposes is None else str(declared.transposes.schema.name),
             native=self.native(declared, tags),
             autogen=autogen,
@@ -333,18 +337,21 @@ class OperatorChecker:
         primitives = self.sources.tables.primitives.pointwise
         if located is None or is_move(located) or is_contraction(located):
             return None
+        if is_view(declared.schema, located):
+            return None
         return body_of(declared.schema, located, primitives, self.report)
 
-    def made(
-        self, declared: Declared, body: Body | None, move: Move | None, contraction: Contraction | None
-    ) -> dict[str, Kernel]:
-        """By dispatch key the kernels that a body says: of all backends that run such."""
-        if body is not None:
-            return self.kernel_checker.bodies(declared.schema, declared.fields["body"], body)
-        if move is not None:
-            return self.kernel_checker.moves(declared, move)
-        if contraction is not None:
-            return self.kernel_checker.contractions(declared, contraction)
+    def of_body(self, declared: Declared, said: Body | Move | View | Contraction | None) -> dict[str, Kernel]:
+        """By dispatch key: the kernels of a body, of all backends that run such."""
+        match said:
+            case Body():
+                return self.kernel_checker.bodies(declared.schema, declared.fields["body"], said)
+            case Move():
+                return self.kernel_checker.moves(declared, said)
+            case View():
+                return self.kernel_checker.views(declared, said)
+            case Contraction():
+                return self.kernel_checker.contractions(declared, said)
         return {}
 
     def dispatched(self, declared: Declared, tags: frozenset[str], factory: bool) -> dict[str, Kernel]:

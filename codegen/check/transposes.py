@@ -1,4 +1,4 @@
-"""Check: operators that move elements, and the transposed of them, which are their gradients.
+"""Check: operators that move elements, or show them, and the transposed of them, which are their gradients.
 
 Of an operator whose body says where elements come from, and whose derivative no entry says, follow an
 operator that puts elements back, and the derivatives of both: each is linear, and the other's gradient.
@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from ...ir.moves import Move
+from ...ir.views import View
 from ..model.diagnostics import Report
 from ..model.schema import Argument, BaseType, ListType, OperatorName, Return, Schema
 from ..model.source import Entry, Located
@@ -17,7 +18,8 @@ from ..read.functions import FunctionIndex
 from . import bodies
 from .contractions import derivatives_of_contraction, follows_of_contractions, is_contraction
 from .expand import Declared
-from .moves import follows_of_moves, is_move, linear, read_move
+from .moves import EVERY_DTYPE, follows_of_moves, is_move, linear, read_move
+from .views import dims_lost, follows_of_views, is_view, read_view
 
 _SIZES = "self_sizes"
 
@@ -34,18 +36,34 @@ def with_transposes(
         body = item.fields.get("body")
         if body is not None and is_contraction(body) and name not in differentiated:
             derivatives += derivatives_of_contraction(item.schema, body, item.place)
-        if item.mechanism != "nn" and is_move(item.fields.get("body")) and name not in differentiated:
+        if item.mechanism != "nn" and _is_linear(item) and name not in differentiated:
             made = _transposed(item)
             operators.append(made)
             derivatives += _derivatives(item, made.schema)
     return operators, derivatives
 
 
+def _is_linear(item: Declared) -> bool:
+    """Whether a body says where the elements of the one result are from."""
+    body = item.fields.get("body")
+    shown = is_view(item.schema, body) and item.schema.returns[0].type.is_tensor
+    return shown or is_move(body, item.schema)
+
+
+def view_of(declared: Declared, functions: FunctionIndex, report: Report) -> View | None:
+    """What the operator shows of its operand, or that which it transposes does."""
+    of = declared.transposes or declared
+    located = of.fields.get("body")
+    if located is None or not is_view(of.schema, located):
+        return None
+    return read_view(of.schema, located, functions, report if of is declared else Report())
+
+
 def move_of(declared: Declared, functions: FunctionIndex, report: Report) -> Move | None:
     """Where the operator's elements come from, or where those of the one that it transposes do."""
     of = declared.transposes or declared
     located = of.fields.get("body")
-    if located is None or not is_move(located):
+    if located is None or not is_move(located, of.schema):
         return None
     return read_move(
         of.schema, located, functions, report if of is declared else Report()
@@ -57,6 +75,9 @@ def what_follows(schema: Schema, fields: Mapping[str, Located]) -> Mapping[str, 
     body = fields.get("body")
     if body is not None and is_contraction(body):
         return {**follows_of_contractions(schema, body), **fields}
+    if is_view(schema, body):
+        assert body is not None
+        return {**follows_of_views(schema, body), **fields}
     if body is None or not is_move(body):
         return bodies.with_what_follows(schema, fields)
     return {**follows_of_moves(schema, body), **fields}
@@ -70,17 +91,22 @@ def _transposed(item: Declared) -> Declared:
     given = [replace(a, default=None, kwarg_only=False) for a in item.schema.arguments[1:]]
     arguments = (Argument("grad_output", tensor), Argument(_SIZES, sizes), *given)
     schema = Schema(OperatorName(f"{base}_backward"), arguments, (), (), (Return(tensor),))
-    follows = follows_of_moves(item.schema, body)
+    shown = is_view(item.schema, body)
+    follows = follows_of_views(item.schema, body) if shown else follows_of_moves(item.schema, body)
     fields = {
         "doc": Located(f"The gradient of ``{name}`` of a tensor of a size.", body.place),
         "tags": Located((Located("generated", body.place), Located("internal", body.place)), body.place),
-        "dtypes": item.fields.get("dtypes", follows["dtypes"]),
+        "dtypes": item.fields.get("dtypes", Located(EVERY_DTYPE, body.place)),
         "layout": Located("contiguous", body.place),
         "opmath": Located(False, body.place),
         "result": Located("same", body.place),
     }
-    if (rule := follows.get("batching")) is not None:
-        dims = rule.value if isinstance(rule.value, dict) else {}
+    more = dims_lost(item.schema, body) if shown else 0
+    if (rule := follows.get("batching")) is not None and more is not None:
+        dims = dict(rule.value) if isinstance(rule.value, dict) else {}
+        added = dims["added"].value if "added" in dims else 0
+        if dims and shown:
+            dims["added"] = Located(added + more, body.place)
         fields["batching"] = Located({"sizes": Located(_SIZES, body.place), **dims}, body.place)
     return Declared(schema, item.place, item.mechanism, fields, None, frozenset({"dispatch"}), item)
 

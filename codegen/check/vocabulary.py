@@ -18,6 +18,7 @@ from .expand import Declared
 from .kernels import Sources
 from .names import OperatorTable
 from .tables import Tables
+from .views import is_view
 
 # Where the attributes of a Tensor, of its shape and of its dtype are written by hand.
 _ATTRIBUTE_FILES = (
@@ -45,6 +46,7 @@ def vocabulary(
         formulas=index(runtime, "formulas", None),
         symbolics=symbolics,
         operators=_operator_table(declared, report.unread, runtime),
+        views=frozenset([d.schema.name.method for d in declared if is_view(d.schema, d.fields.get("body"))]),
         errors=classes_of(runtime / "core" / "errors.py"),
         references=_references(declarations, None),
     )

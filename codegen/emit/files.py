@@ -39,12 +39,11 @@ from ..specialise.rows import (
 )
 from ..specialise.rules import imports as rule_imports, rows as rule_rows
 from ..specialise.updates import update_rows
-from .contractions import contraction_files
 from .docs import reference
 from .docstrings import DocstringWriter
+from .forms import form_files
 from .json_schema import schemas
 from .modules import module_files
-from .moves import moves_files
 from .page import HEADER, TemplateRenderer, import_lines, lazy_modules
 from .scope import TENGEN, VARIABLE_TYPE, Scope, function_names
 from .stubs import StubWriter
@@ -129,8 +128,7 @@ class Renderer:
             self._places(),
             self._tags(),
             self._return_types(),
-            *moves_files(self.templates, self.scope, self.kernel_functions),
-            *contraction_files(self.templates, self.scope, self.kernel_functions),
+            *form_files(self.templates, self.scope, self.kernel_functions),
         ]
 
     def _backends(self) -> OutputFile:

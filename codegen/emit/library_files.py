@@ -8,11 +8,10 @@ from ..model.operators import Declarations
 from ..model.source import OutputFile, Place
 from ..read.libraries import Library
 from ..specialise.bindings import BindingWriter
-from .contractions import contraction_files
 from .docs import reference
 from .files import Renderer
+from .forms import form_files
 from .json_schema import schemas
-from .moves import moves_files
 from .stubs import StubWriter
 from .type_files import BackendFiles
 
@@ -43,8 +42,7 @@ class LibraryRenderer(Renderer):
             self._operators(),
             self._places(),
             self._return_types(),
-            *moves_files(self.templates, self.scope, self.kernel_functions),
-            *contraction_files(self.templates, self.scope, self.kernel_functions),
+            *form_files(self.templates, self.scope, self.kernel_functions),
             self._nodes(),
             self._jvps(),
             self._batching(),

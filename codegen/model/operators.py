@@ -13,6 +13,7 @@ from ...ir.expressions import Call, Expr, names_in
 from ...ir.kernels import NativeKernel
 from ...ir.moves import Move
 from ...ir.routines import Routine, Routines
+from ...ir.views import View
 from .modules import ModuleClass
 from .names import APART, IMPLICIT, LIMITED, STRIDED
 from .optimizers import OptimizerUpdate
@@ -208,7 +209,8 @@ class Operator:
     body: Body | None = None  # what it computes over rows, of which its kernels are made
     move: Move | None = None  # where its elements come from, of which its kernels are made
     contraction: Contraction | None = None  # what it multiplies and sums, of which its kernels are made
-    transposes: str = ""  # the operator of which it is the transposed; ``move`` is that one's
+    view: View | None = None  # what it shows of the memory of its operand, of which its kernels are made
+    transposes: str = ""  # the operator of which it is the transposed; ``move``, or ``view``, is that one's
     native: Formula | None = None  # the expression of its native kernel, where its kernel is a function
     doc: str = ""
     accepted: Mapping[str, Located] = field(default_factory=dict)  # PyTorch's keys without effect here

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...ir.bodies import NATIVE_KERNELS
-from ...ir.contractions import FORMS as CONTRACTIONS
 from ...ir.expressions import (
     Attribute,
     Call,
@@ -33,7 +32,6 @@ from ...ir.expressions import (
     replaced,
     walk,
 )
-from ...ir.moves import FORMS
 from ...ir.reader import filled
 from ...ir.statements import Statement, call, let, let_all
 from ...ir.types import (
@@ -545,10 +543,7 @@ class _Translation:
         names.update({n: specialiser._function(q) for n, q in calls.items()})
         if operator.body is not None:
             names[NATIVE_KERNELS] = specialiser.kernels_of_body(operator.name, operator.body)
-        if operator.move is not None:
-            names[FORMS] = specialiser.forms(operator.name, "moves")
-        if operator.contraction is not None:
-            names[CONTRACTIONS] = specialiser.forms(operator.name, "contractions")
+        names.update(specialiser.forms_of(operator.name, formula.tree))
         return replaced(formula.tree, names)
 
     def _temporary(self, expr: Expr) -> Expr:

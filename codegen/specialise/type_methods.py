@@ -25,12 +25,14 @@ from ...ir.expressions import (
     Starred,
     count_names,
     dotted,
+    names_in,
     replaced,
     rewritten,
 )
 from ...ir.moves import FORMS
 from ...ir.statements import is_none, names, tuple_of
 from ...ir.types import Types, ValueType
+from ...ir.views import VIEW_FORMS
 from ..derive.derived import Derived
 from ..model.annotations import parameter_name
 from ..model.derived import NodeSpec, Variant
@@ -87,6 +89,12 @@ _PROMOTING = {
 
 #: The package of what is generated of tengen.
 _TENGEN = "tengen.generated"
+#: What stands for modules of forms in kernels, these, and what they are called.
+_FORMS = (
+    (FORMS, "moves", "forms"),
+    (VIEW_FORMS, "views", "view_forms"),
+    (CONTRACTIONS, "contractions", "contraction_forms"),
+)
 
 
 class Specialiser:
@@ -360,10 +368,7 @@ class Specialiser:
             names["dtype"] = dtype
         if operator.body is not None:
             names[NATIVE_KERNELS] = self.kernels_of_body(operator.name, operator.body)
-        if operator.move is not None:
-            names[FORMS] = self.forms(operator.name, "moves")
-        if operator.contraction is not None:
-            names[CONTRACTIONS] = self.forms(operator.name, "contractions")
+        names.update(self.forms_of(operator.name, kernel.formula.tree))
         tree = kernel.formula.tree
         foreign = {n for n, qualified in kernel.calls.items() if first and ":" in qualified}
         if first:
@@ -383,11 +388,16 @@ class Specialiser:
             return Constant(None)
         return self.native_forms.of_body(kernel_of_body(name.method), body)
 
-    def forms(self, name: OperatorName, what: str) -> Expr:
-        """The module that has the forms of such operators, noted for import."""
-        short = alias("_".join([*([name.namespace] if name.namespace else []), what, "forms"]))
-        self.modules[short] = f"{self.package if name.namespace else _TENGEN}.{what}"
-        return Name(short)
+    def forms_of(self, name: OperatorName, tree: Expr) -> dict[str, Expr]:
+        """The modules of forms that a kernel asks for, noted for import."""
+        found: dict[str, Expr] = {}
+        used = names_in(tree)
+        for forms, module, called in _FORMS:
+            if forms in used:
+                short = alias(f"{name.namespace}_{called}" if name.namespace else called)
+                self.modules[short] = f"{self.package if name.namespace else _TENGEN}.{module}"
+                found[forms] = Name(short)
+        return found
 
     def native_form(self, operator: Operator, kernel: Kernel, hooked: bool = False) -> NativeForm | None:
         """How an elementwise operator of the Types that native kernels are made for calls its own.

@@ -228,6 +228,7 @@ PyObject *with_dims_exchanged(PyObject *array, PyObject *dim0, PyObject *dim1);
 PyObject *with_dims_ordered(PyObject *array, PyObject *order);
 PyObject *expanded(PyObject *array, PyObject *sizes);
 PyObject *at_index(PyObject *array, PyObject *dim, PyObject *index);
+PyObject *restrided(PyObject *array, PyObject *sizes, PyObject *strides, PyObject *offset);
 PyObject *in_range(PyObject *array, PyObject *dim, PyObject *start, PyObject *end, PyObject *step);
 PyObject *at_key(PyObject *array, PyObject *key);
 PyObject *each_along(PyObject *array, PyObject *dim);

@@ -101,6 +101,7 @@ static int compute(Frame *frame, const Instruction *at) {
         case OP_expand: return put(frame, 2, expanded(top[-2], top[-1]));
         case OP_at_index: return put(frame, 3, at_index(top[-3], top[-2], top[-1]));
         case OP_in_range: return put(frame, 5, in_range(top[-5], top[-4], top[-3], top[-2], top[-1]));
+        case OP_restride: return put(frame, 4, restrided(top[-4], top[-3], top[-2], top[-1]));
         case OP_at_key: return put(frame, 2, at_key(top[-2], top[-1]));
         case OP_each_along: return put(frame, 2, each_along(top[-2], top[-1]));
         default: return put(frame, 3, parts_along(top[-3], top[-2], top[-1]));
@@ -472,7 +473,8 @@ static int step(Frame *frame, const FastPath *path, const Instruction *at, const
         case OP_invoke: case OP_invoke_method: return invoke(frame, at);
         case OP_rows: case OP_number_like: case OP_reshape: case OP_join: case OP_stack:
         case OP_with_dim: case OP_without_dim: case OP_with_dims_exchanged: case OP_with_dims_ordered: case OP_at_index:
-        case OP_in_range: case OP_expand: case OP_at_key: case OP_each_along: case OP_parts_along: return compute(frame, at);
+        case OP_in_range: case OP_expand: case OP_at_key: case OP_each_along: case OP_parts_along:
+        case OP_restride: return compute(frame, at);
         case OP_end_write: return end_write(frame, at);
         case OP_bounds: return push_bounds(frame, frame->local[at->number]);
         case OP_leave: return LEFT;

@@ -63,7 +63,7 @@ static void drop(Geometry *to, int axis) {
 /* Each of these gives NULL without an exception where it is for Python to say. */
 
 /* With a dim of size 1 before another one; it has that one's whole extent as its stride.
-   Repeats kernels/views.py: unsqueeze. Compared by test_kernels.py: test_kernels. */
+   Repeats kernels/views.py: with_dim. Compared by test_kernels.py: test_kernels. */
 PyObject *with_dim(PyObject *array, PyObject *dim) {
     Geometry g;
     if (!read_geometry(array, &g)) return NULL;
@@ -74,7 +74,7 @@ PyObject *with_dim(PyObject *array, PyObject *dim) {
 }
 
 /* Without a dim of size 1; with another one it is as it was.
-   Repeats kernels/views.py: squeeze_dim. Compared by test_kernels.py: test_kernels. */
+   Repeats kernels/views.py: without_dim. Compared by test_kernels.py: test_kernels. */
 PyObject *without_dim(PyObject *array, PyObject *dim) {
     Geometry g;
     if (!read_geometry(array, &g)) return NULL;
@@ -85,7 +85,7 @@ PyObject *without_dim(PyObject *array, PyObject *dim) {
 }
 
 /* With two dims exchanged.
-   Repeats kernels/views.py: transpose_int. Compared by test_kernels.py: test_kernels. */
+   Repeats kernels/views.py: with_dims_exchanged. Compared by test_kernels.py: test_kernels. */
 PyObject *with_dims_exchanged(PyObject *array, PyObject *dim0, PyObject *dim1) {
     Geometry g;
     if (!read_geometry(array, &g)) return NULL;
@@ -100,7 +100,7 @@ PyObject *with_dims_exchanged(PyObject *array, PyObject *dim0, PyObject *dim1) {
 }
 
 /* With the dims in an order that a tuple or list says.
-   Repeats kernels/views.py: permute. Compared by test_kernels.py: test_kernels. */
+   Repeats kernels/views.py: with_dims_ordered. Compared by test_kernels.py: test_kernels. */
 PyObject *with_dims_ordered(PyObject *array, PyObject *order) {
     Geometry g, made;
     if (!read_geometry(array, &g) || (!PyTuple_CheckExact(order) && !PyList_CheckExact(order))) return NULL;
@@ -154,7 +154,7 @@ static int select_index(Geometry *g, int axis, PyObject *index) {
 }
 
 /* What stands at an index along a dim.
-   Repeats kernels/views.py: select_int. Compared by test_kernels.py: test_kernels. */
+   Repeats kernels/views.py: at_index. Compared by test_kernels.py: test_kernels. */
 PyObject *at_index(PyObject *array, PyObject *dim, PyObject *index) {
     Geometry g;
     if (!read_geometry(array, &g) || !select_index(&g, axis_of(dim, g.ndim), index)) return NULL;
@@ -235,7 +235,7 @@ PyObject *at_key(PyObject *array, PyObject *key) {
 }
 
 /* All that stands along a dim: a tuple.
-   Repeats kernels/views.py: unbind_int. Compared by test_kernels.py: test_kernels. */
+   Repeats kernels/views.py: each_along. Compared by test_kernels.py: test_kernels. */
 PyObject *each_along(PyObject *array, PyObject *dim) {
     Geometry g;
     if (!read_geometry(array, &g)) return NULL;
@@ -264,7 +264,7 @@ static npy_intp length_of_part(PyObject *lengths, Py_ssize_t number, npy_intp le
 }
 
 /* Parts along a dim, of one size save the last, or of the sizes in a tuple: a tuple. None of them is empty.
-   Repeats kernels/views.py: split_tensor, split_with_sizes. Compared by test_kernels.py: test_kernels. */
+   Repeats kernels/views.py: parts_along. Compared by test_kernels.py: test_kernels. */
 PyObject *parts_along(PyObject *array, PyObject *lengths, PyObject *dim) {
     Geometry g;
     if (!read_geometry(array, &g)) return NULL;
@@ -283,4 +283,32 @@ PyObject *parts_along(PyObject *array, PyObject *lengths, PyObject *dim) {
     }
     if (left) Py_CLEAR(made);
     return made;
+}
+
+/* Numbers of a tuple or list, times ``by``, none below ``least``; how many there are, or -1. */
+static int read_numbers(PyObject *numbers, npy_intp least, npy_intp by, npy_intp *to) {
+    if (!PyTuple_CheckExact(numbers) && !PyList_CheckExact(numbers)) return -1;
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(numbers);
+    if (count > MOST_DIMS) return -1;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *number = PySequence_Fast_GET_ITEM(numbers, i);
+        int overflow;
+        long value = PyLong_CheckExact(number) ? PyLong_AsLongAndOverflow(number, &overflow) : least - 1;
+        if (value < least || overflow || value > INT_MAX) return -1;
+        to[i] = value * by;
+    }
+    return (int)count;
+}
+
+/* Of sizes and strides, in elements, that begins so many elements behind the first one.
+   Repeats kernels/strided.py: restrided. Compared by test_kernels.py: test_kernels. */
+PyObject *restrided(PyObject *array, PyObject *sizes, PyObject *strides, PyObject *offset) {
+    Geometry g;
+    int overflow;
+    if (!read_geometry(array, &g) || !PyLong_CheckExact(offset)) return NULL;
+    long behind = PyLong_AsLongAndOverflow(offset, &overflow);
+    g.ndim = read_numbers(sizes, 1, 1, g.dims);
+    if (overflow || g.ndim < 0 || read_numbers(strides, 0, g.itemsize, g.strides) != g.ndim) return NULL;
+    g.offset = behind * g.itemsize;
+    return view_of(array, &g);
 }

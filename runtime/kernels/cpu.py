@@ -11,7 +11,7 @@ from . import sums
 from .allocator import keep_freed_memory
 from .copies import in_rows
 from .dtypes import ADDED, COMPLEX64, FLOAT32, REDUCED, is_complex32, is_float8
-from .layout import contiguous_strides, extent, packed_strides, preserved_strides
+from .layout import check_window, contiguous_strides, extent, packed_strides, preserved_strides
 from .reduced import converted
 
 Array = np.ndarray[Any, Any]
@@ -204,28 +204,10 @@ def nbytes(a: Array) -> int:
 
 
 def as_strided(a: Array, size: Shape, strides: Shape, offset: int) -> Array:
-    """A view of the memory of ``a``. RuntimeError for negative strides or offset, and for places beyond the
-    memory."""
-    if len(size) != len(strides):
-        raise RuntimeError(
-            f"mismatch in length of strides and shape: got {len(strides)} strides for {len(size)} sizes"
-        )
-    if any([s < 0 for s in strides]):
-        raise RuntimeError(
-            f"as_strided: Negative strides are not supported at the moment, got strides: {list(strides)}"
-        )
-    if offset < 0:
-        raise RuntimeError(f"Tensor: invalid storage offset {offset}")
+    """A view of the memory of ``a``; raises what ``check_window`` does."""
     memory = root(a)
     step = a.itemsize
-    needed = extent(size, strides)
-    if needed and offset + needed > memory.size:
-        raise RuntimeError(
-            f"setStorage: sizes {list(size)}, strides {list(strides)}, storage offset {offset}, and itemsize "
-            f"{step} requiring a storage size of {(offset + needed) * step} are out of bounds for storage of "
-            f"size {memory.nbytes}"
-        )
-    if not needed:
+    if not check_window(size, strides, offset, step, memory.nbytes):
         offset = 0  # nothing of the memory is looked at
     return np.ndarray(
         size, a.dtype, buffer=memory, offset=offset * step, strides=tuple([step * s for s in strides])

@@ -85,6 +85,26 @@ def extent(shape: Sequence[int], strides: Sequence[int]) -> int:
     return 0 if 0 in shape else 1 + sum([(n - 1) * s for n, s in zip(shape, strides, strict=True)])
 
 
+def check_window(size: Shape, strides: Shape, offset: int, itemsize: int, nbytes: int) -> int:
+    """The extent of a view of memory. RuntimeError for negative strides or offset, and places beyond it."""
+    if len(size) != len(strides):
+        raise RuntimeError("mismatch in length of strides and shape")
+    if strides and min(strides) < 0:
+        raise RuntimeError(
+            f"as_strided: Negative strides are not supported at the moment, got strides: {list(strides)}"
+        )
+    if offset < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {offset}")
+    elements = extent(size, strides)
+    needed = (offset + elements) * itemsize
+    if elements and needed > nbytes:
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(strides)}, storage offset {offset}, and itemsize "
+            f"{itemsize} requiring a storage size of {needed} are out of bounds for storage of size {nbytes}"
+        )
+    return elements
+
+
 @lru_cache(1024)
 def packed_strides(shape: Shape, itemsize: int) -> Shape:
     """``contiguous_strides`` in bytes."""

@@ -225,7 +225,7 @@ def move_back(form: Form, grad_output: Array, sizes: Sequence[int], *arguments: 
     RuntimeError for an array of another shape than that has, and what ``move`` raises.
     """
     plan = plan_of(form, tuple(sizes), arguments)
-    check_moved(plan, grad_output.shape)
+    check_moved(plan.shape, grad_output.shape)
     check_bytes(plan.source, grad_output.itemsize)
     adds = _kept(plan, "adds", _adds)
     grad = upcast(grad_output) if adds else grad_output
@@ -247,10 +247,10 @@ def move_back(form: Form, grad_output: Array, sizes: Sequence[int], *arguments: 
     return converted(out, grad_output.dtype) if adds and grad_output.dtype.char in REDUCED else out
 
 
-def check_moved(plan: Plan, shape: Shape) -> None:
-    """RuntimeError where this is not the shape of what a plan makes."""
-    if tuple(shape) != plan.shape:
-        raise RuntimeError(f"expected grad_output of size {[*plan.shape]}, but got {[*shape]}")
+def check_moved(shape: Shape, given: Shape) -> None:
+    """RuntimeError where a gradient has not the shape of what was made."""
+    if tuple(given) != shape:
+        raise RuntimeError(f"expected grad_output of size {[*shape]}, but got {[*given]}")
 
 
 def _adds(plan: Plan) -> bool:

@@ -14,7 +14,7 @@ from ..fast_paths import operation
 from . import cpu
 from .copies import copy_in_rows, in_rows
 from .dims import wrap_dim
-from .dtypes import is_complex
+from .dtypes import REDUCED, is_complex
 from .layout import (
     MAX_NUMEL,
     channels_last_strides,
@@ -26,8 +26,11 @@ from .layout import (
     stands_channels_last,
     strides_in,
 )
+from .moves import check_moved
+from .reduced import converted, upcast
 from .strided import Array, Shape, element_strides, storage_offset
-from .views import as_strided, diagonal, select_int, slice_tensor, unfold
+from .view_plans import Form, viewed
+from .views import as_strided, at_index, slice_tensor
 
 DType = np.dtype[Any]
 
@@ -232,38 +235,13 @@ def roll_dims(shape: Shape, shifts: Shape, dims: Shape) -> Shape:
     return tuple([wrap_dim(d, len(shape)) for d in dims])
 
 
-def diag_embed_layout(ndim: int, size: int, offset: int, dim1: int, dim2: int) -> tuple[int, int, int]:
-    """The two dims of ``diag_embed`` from 0 on and their common size. RuntimeError where they are the
-    same."""
-    a, b = wrap_dim(dim1, ndim + 1), wrap_dim(dim2, ndim + 1)
-    if a == b:
-        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    return a, b, size + abs(offset)
-
-
-def diag_embed_shape(shape: Shape, offset: int, dim1: int, dim2: int) -> Shape:
-    """The shape of ``diag_embed``."""
-    a, b, n = diag_embed_layout(len(shape), shape[-1] if shape else 1, offset, dim1, dim2)
-    result = list(shape[:-1])
-    for d in sorted((a, b)):
-        result.insert(d, n)
-    return tuple(result)
-
-
-def diag_embed(self: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Array:
-    """Zero matrices, in the plane of ``dim1`` and ``dim2``, with the last dimension as a diagonal."""
-    result = np.zeros(diag_embed_shape(self.shape, offset, dim1, dim2), self.dtype)
-    diagonal(result, offset, dim1, dim2)[...] = self
-    return result
-
-
 # ------------------------------------------------------------------- the adjoints of views
 
 
 def select_backward(grad: Array, sizes: Shape, dim: int, index: int) -> Array:
     """Zeros of shape ``sizes`` with ``grad`` at ``index`` along ``dim``."""
     result = np.zeros(sizes, grad.dtype)
-    select_int(result, dim, index)[...] = grad
+    at_index(result, dim, index)[...] = grad
     return result
 
 
@@ -276,21 +254,29 @@ def slice_backward(
     return result
 
 
-def diagonal_backward(grad: Array, sizes: Shape, offset: int, dim1: int, dim2: int) -> Array:
-    """Zeros of shape ``sizes`` with ``grad`` as a diagonal."""
-    result = np.zeros(sizes, grad.dtype)
-    diagonal(result, offset, dim1, dim2)[...] = grad
-    return result
+def viewed_back(form: Form, grad: Array, sizes: Shape, *arguments: Any) -> Array:
+    """Zeros of shape ``sizes`` to which each element is added where the view of a form has it from.
+
+    RuntimeError for an array of another shape than that view has, and what ``viewed`` raises.
+    """
+    wide = upcast(grad)
+    result = np.zeros(sizes, wide.dtype)
+    view = viewed(form, result, *arguments)
+    check_moved(view.shape, grad.shape)
+    _add(view, wide)
+    return converted(result, grad.dtype) if grad.dtype.char in REDUCED else result
 
 
-def unfold_backward(grad: Array, sizes: Shape, dim: int, size: int, step: int) -> Array:
-    """The sum of the windows that ``unfold`` made, each put back where it came from."""
-    result = np.zeros(sizes, grad.dtype)
-    windows = unfold(result, dim, size, step)
-    # One element of all windows at a time: within it no two windows meet.
-    for i in range(size):
-        windows[..., i] += grad[..., i]
-    return result
+def _add(view: Array, grad: Array) -> None:
+    """Add to a view; where it shows an element several times, a part after the other along a dim."""
+    strides = element_strides(view)
+    if not may_overlap(view.shape, strides):
+        view += grad
+        return
+    _, _, d = min([(s, n, d) for d, (n, s) in enumerate(zip(view.shape, strides, strict=True)) if n > 1])
+    for i in range(view.shape[d]):
+        key = (*(slice(None),) * d, i, ...)
+        _add(view[key], grad[key])
 
 
 def as_strided_backward(
@@ -349,7 +335,7 @@ def _memory_positions(memory: Array, view: Array) -> Array:
 def select_scatter(self: Array, src: Array, dim: int, index: int) -> Array:
     """A copy of ``self`` with ``src`` at ``index`` along ``dim``."""
     result = to_copy(self)
-    _write(select_int(result, dim, index), src)
+    _write(at_index(result, dim, index), src)
     return result
 
 
@@ -360,10 +346,10 @@ def slice_scatter(self: Array, src: Array, dim: int, start: int | None, end: int
     return result
 
 
-def diagonal_scatter(self: Array, src: Array, offset: int, dim1: int, dim2: int) -> Array:
-    """A copy of ``self`` with ``src`` as a diagonal."""
+def viewed_scatter(form: Form, self: Array, src: Array, *arguments: Any) -> Array:
+    """A copy of ``self`` with ``src`` where the view of a form is."""
     result = to_copy(self)
-    _write(diagonal(result, offset, dim1, dim2), src)
+    _write(viewed(form, result, *arguments), src)
     return result
 
 

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ..fast_paths import operation
 from . import cpu
 from .layout import contiguous_strides
 
@@ -39,18 +40,20 @@ def empty_view(self: Array, shape: Sequence[int], strides: Sequence[int], dtype:
     return np.ndarray(tuple(shape), dtype, self, 0, tuple([s * itemsize for s in strides]))
 
 
-def restrided(self: Array, shape: Sequence[int], strides: Sequence[int]) -> Array:
-    """The view from the first element of ``self`` on, with another shape and other strides (in elements).
+@operation("restride")
+def restrided(self: Array, shape: Sequence[int], strides: Sequence[int], offset: int = 0) -> Array:
+    """The view of another shape and other strides (in elements) that begins ``offset`` elements behind the
+    first one of ``self``.
 
     The caller answers for it that the view stays inside the memory of ``self``.
     """
     if type(self) is not np.ndarray:
-        return self.restrided(shape, strides)
+        return self.restrided(shape, strides, self.offset + offset)
     itemsize = self.itemsize
     if self.flags.c_contiguous:
         in_bytes = tuple([s * itemsize for s in strides])
-        return np.ndarray(tuple(shape), self.dtype, self, 0, in_bytes)
-    return cpu.as_strided(self, tuple(shape), tuple(strides), cpu.storage_offset(self))
+        return np.ndarray(tuple(shape), self.dtype, self, offset * itemsize, in_bytes)
+    return cpu.as_strided(self, tuple(shape), tuple(strides), cpu.storage_offset(self) + offset)
 
 
 def storage_offset(self: Array) -> int:

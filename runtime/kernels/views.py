@@ -6,20 +6,21 @@ are torch's; a dimension of size 1 that NumPy would give another stride is strid
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from ..fast_paths import operation
 from . import cpu
-from .dims import permutation, wrap_dim, wrap_dims
-from .layout import expanded, infer_size, packed_strides, view_strides
+from .dims import permutation, wrap_dim
+from .layout import check_window, expanded, infer_size, packed_strides, view_strides
 from .strided import Array, Shape, element_strides, empty_view, full_strides, restrided, storage_offset
 
 ALL = slice(None)
 
 
-# ----------------------------------------------------------------------------------- shape
+# --------------------------------------------------------------------------- by shape and stride
 
 
 @operation("reshape")
@@ -98,8 +99,18 @@ def expand_to(self: Array, size: Shape, implicit: bool = False) -> Array:
     return restrided(self, *expanded(self.shape, element_strides(self), size))
 
 
+def t(self: Array) -> Array:
+    """A matrix transposed; 0-d and 1-d arrays as they are. RuntimeError for more dimensions."""
+    if self.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
+    return self.T if self.size else full_strides(self).T
+
+
+# ------------------------------------------------------------------------- what bodies show at once
+
+
 @operation("with_dim")
-def unsqueeze(self: Array, dim: int) -> Array:
+def with_dim(self: Array, dim: int) -> Array:
     """``self`` with a dimension of size 1 inserted before ``dim``."""
     d = wrap_dim(dim, self.ndim + 1)
     shape = self.shape
@@ -111,31 +122,20 @@ def unsqueeze(self: Array, dim: int) -> Array:
     return restrided(self, shape, (*old[:d], new, *old[d:]))
 
 
-def squeeze(self: Array) -> Array:
-    """``self`` without its dimensions of size 1."""
-    return self.squeeze()
-
-
 @operation("without_dim")
-def squeeze_dim(self: Array, dim: int) -> Array:
+def without_dim(self: Array, dim: int) -> Array:
     """``self`` without ``dim``, if that has size 1."""
     d = wrap_dim(dim, self.ndim)
     return self.squeeze(d) if self.ndim and self.shape[d] == 1 else self[...]
 
 
-def squeeze_dims(self: Array, dim: Shape) -> Array:
-    """``self`` without those of the given dims that have size 1."""
-    dims = wrap_dims(dim, self.ndim)
-    if not self.ndim:
-        return self[...]
-    return self.squeeze(tuple([d for d in dims if self.shape[d] == 1]))
-
-
-# ----------------------------------------------------------------------------------- order
+def without_ones(self: Array) -> Array:
+    """``self`` without its dimensions of size 1."""
+    return self.squeeze()
 
 
 @operation("with_dims_exchanged")
-def transpose_int(self: Array, dim0: int, dim1: int) -> Array:
+def with_dims_exchanged(self: Array, dim0: int, dim1: int) -> Array:
     """``self`` with two dimensions exchanged."""
     ndim = self.ndim
     a, b = wrap_dim(dim0, ndim), wrap_dim(dim1, ndim)
@@ -144,50 +144,40 @@ def transpose_int(self: Array, dim0: int, dim1: int) -> Array:
     return self.swapaxes(a, b) if ndim else self[...]
 
 
-def t(self: Array) -> Array:
-    """A matrix transposed; 0-d and 1-d arrays as they are. RuntimeError for more dimensions."""
-    if self.ndim > 2:
-        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
-    return self.T if self.size else full_strides(self).T
-
-
 @operation("with_dims_ordered")
-def permute(self: Array, dims: Shape) -> Array:
+def with_dims_ordered(self: Array, dims: Shape) -> Array:
     """``self`` with its dimensions in the order ``dims``."""
     order = permutation(dims, self.ndim)
     return self.transpose(order) if self.size else full_strides(self).transpose(order)
 
 
-# ----------------------------------------------------------------------------------- parts
-
-
-def alias(self: Array) -> Array:
-    """All of ``self``."""
-    return self[...]
-
-
-@operation("at_index")
-def select_int(self: Array, dim: int, index: int) -> Array:
-    """The ``index``-th slice along ``dim``, without that dimension.
-
-    Raises IndexError for a 0-d array and for an index out of range.
-    """
-    if dim == 0 and self.ndim > 1:
-        try:
-            return self[index]
-        except IndexError:
-            pass  # it is said below what is wrong
-    shape = self.shape
+def element(index: int, shape: Shape, dim: int) -> int:
+    """``index`` along ``dim``, from the front. IndexError for a 0-d shape, and for one out of range."""
     if not shape:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     d = dim if 0 <= dim < len(shape) else wrap_dim(dim, len(shape))
     n = shape[d]
     if not -n <= index < n:
         raise IndexError(f"index {index} out of range for tensor of size {list(shape)} at dimension {d}")
+    return index if index >= 0 else index + n
+
+
+@operation("at_index")
+def at_index(self: Array, dim: int, index: int) -> Array:
+    """What stands at ``index`` along ``dim``, without that dimension; raises what ``element`` does."""
+    if dim == 0 and self.ndim > 1:
+        try:
+            return self[index]
+        except IndexError:
+            pass  # it is said below what is wrong
+    shape = self.shape
+    if not (0 <= dim < len(shape) and 0 <= index < shape[dim]):
+        index = element(index, shape, dim)
+        dim %= len(shape)
     if not self.size:
         self = full_strides(self)
     # The Ellipsis makes NumPy give a 0-d view where it would give a scalar.
-    return self[index, ...] if d == 0 else self[(*(ALL,) * d, index, ...)]
+    return self[index, ...] if dim == 0 else self[(*(ALL,) * dim, index, ...)]
 
 
 @operation("in_range")
@@ -212,86 +202,20 @@ def slice_tensor(self: Array, dim: int, start: int | None, end: int | None, step
 
 
 def as_strided(self: Array, size: Shape, stride: Shape, offset: int | None = None) -> Array:
-    """A view by size and stride (in elements) of the memory under ``self``.
+    """A view by size and stride (in elements) of the memory under ``self``; errors are ``check_window``'s.
 
     ``offset`` counts from the start of that memory; None is where ``self`` begins.
-    Raises RuntimeError for negative strides and when the view leaves the memory.
     """
-    if len(size) != len(stride):
-        raise RuntimeError("mismatch in length of strides and shape")
     start = storage_offset(self) if offset is None else offset
     if type(self) is np.ndarray:
         return cpu.as_strided(self, tuple(size), tuple(stride), start)
-    if stride and min(stride) < 0:
-        raise RuntimeError(
-            f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}"
-        )
-    if start < 0:
-        raise RuntimeError(f"Tensor: invalid storage offset {start}")
-    result = self.restrided(size, stride, start)
-    needed = (start + result.extent) * self.itemsize
-    if result.extent and needed > self.storage.nbytes:
-        raise RuntimeError(
-            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {start}, and itemsize "
-            f"{self.itemsize} requiring a storage size of {needed} are out of bounds for storage of size "
-            f"{self.storage.nbytes}"
-        )
-    return result
+    check_window(tuple(size), tuple(stride), start, self.itemsize, self.storage.nbytes)
+    return self.restrided(size, stride, start)
 
 
 def slice_inverse(self: Array, src: Array) -> Array:
     """The memory under ``self`` as ``src`` has its own. Raises RuntimeError when the view leaves it."""
     return as_strided(self, src.shape, element_strides(src), storage_offset(src))
-
-
-def diagonal(self: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
-    """The diagonal of the planes of ``dim1`` and ``dim2``, as the last dimension. RuntimeError where these
-    are one."""
-    a, b = wrap_dim(dim1, self.ndim), wrap_dim(dim2, self.ndim)
-    if a == b:
-        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    if type(self) is not np.ndarray:
-        return _meta_diagonal(self, offset, a, b)
-    offset = max(min(offset, self.shape[b]), -self.shape[a])  # NumPy takes no more than 32 bits
-    result = self.diagonal(offset, a, b) if self.size else full_strides(self).diagonal(offset, a, b)
-    if self.flags.writeable:
-        result.flags.writeable = True  # NumPy protects this view alone of all
-    return result
-
-
-def _meta_diagonal(self: Array, offset: int, a: int, b: int) -> Array:
-    rows, columns = self.shape[a] - max(-offset, 0), self.shape[b] - max(offset, 0)
-    count = max(min(rows, columns), 0)
-    strides = self.element_strides
-    start = self.offset
-    if count:
-        start += offset * strides[b] if offset >= 0 else -offset * strides[a]
-    kept = [d for d in range(self.ndim) if d not in (a, b)]
-    shape = [self.shape[d] for d in kept] + [count]
-    return self.restrided(shape, [strides[d] for d in kept] + [strides[a] + strides[b]], start)
-
-
-def unfold(self: Array, dimension: int, size: int, step: int) -> Array:
-    """All windows of ``size`` along ``dimension``, ``step`` apart; what is in them is the last dimension.
-    RuntimeError for a size that is negative or does not fit, and a step below 1."""
-    d = wrap_dim(dimension, self.ndim)
-    n = self.shape[d] if self.ndim else 1
-    if size < 0:
-        raise RuntimeError(f"size is {size} but must be >= 0")
-    if size > n:
-        raise RuntimeError(f"maximum size for tensor at dimension {d} is {n} but size is {size}")
-    if step <= 0:
-        raise RuntimeError(f"step is {step} but must be > 0")
-    if not self.ndim:
-        return restrided(self, (size,), (1,))
-    shape, strides = list(self.shape), list(element_strides(self))
-    strides.append(strides[d])
-    shape[d] = (n - size) // step + 1
-    strides[d] *= step
-    return restrided(self, (*shape, size), strides)
-
-
-# ----------------------------------------------------------------------------- many views
 
 
 def split_sizes(total: int, split_size: int) -> Shape:
@@ -310,70 +234,91 @@ def split_sizes(total: int, split_size: int) -> Shape:
     return (*sizes, rest) if rest or not full else sizes
 
 
-def checked_split(self: Array, split_size: int, dim: int) -> tuple[Shape, int]:
-    """The sizes of the pieces of ``split_size`` along ``dim``, and ``dim`` counted from the front.
+def sizes_of_parts(lengths: int | Shape, shape: Shape, dim: int) -> Shape:
+    """The sizes of parts along ``dim``, one behind the other: of one length, save the last, or as given.
 
-    Raises RuntimeError for a 0-d ``self``, and for a size that is negative, or zero where there are elements.
+    Raises RuntimeError for a 0-d shape, a negative length, lengths of another sum, and for one of zero where
+    there are elements.
     """
-    if self.ndim == 0:
+    if not shape:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
-    if split_size < 0:
-        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size}")
-    d = wrap_dim(dim, self.ndim)
-    return split_sizes(self.shape[d], split_size), d
-
-
-def check_split_sizes(self: Array, sizes: Shape, dim: int) -> int:
-    """``dim`` counted from the front, along which there are pieces of these sizes.
-
-    Raises RuntimeError for a 0-d ``self``, a negative size, and for sizes of another sum.
-    """
-    if self.ndim == 0:
-        raise RuntimeError("split_with_sizes expects at least a 1-dimensional tensor")
-    d = wrap_dim(dim, self.ndim)
-    if any([n < 0 for n in sizes]):
+    if isinstance(lengths, int):
+        if lengths < 0:
+            raise RuntimeError(f"split expects split_size be non-negative, but got split_size={lengths}")
+        return split_sizes(shape[wrap_dim(dim, len(shape))], lengths)
+    n = shape[wrap_dim(dim, len(shape))]
+    if lengths and min(lengths) < 0:
         raise RuntimeError(
             "split_with_sizes expects split_sizes have only non-negative entries, but got "
-            f"split_sizes={list(sizes)}"
+            f"split_sizes={list(lengths)}"
         )
-    if sum(sizes) != self.shape[d]:
+    if sum(lengths) != n:
         raise RuntimeError(
-            f"split_with_sizes expects split_sizes to sum exactly to {self.shape[d]} (input tensor's size at "
-            f"dimension {dim}), but got split_sizes={list(sizes)}"
+            f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at "
+            f"dimension {dim}), but got split_sizes={list(lengths)}"
         )
-    return d
+    return lengths
+
+
+def parts(lengths: int | Shape, shape: Shape, dim: int) -> list[tuple[int, int]]:
+    """Where such parts begin, and their sizes; raises what ``sizes_of_parts`` does."""
+    sizes = sizes_of_parts(lengths, shape, dim)
+    return [(end - n, n) for end, n in zip(accumulate(sizes), sizes, strict=True)]
 
 
 @operation("parts_along")
-def split_tensor(self: Array, split_size: int, dim: int = 0) -> tuple[Array, ...]:
-    """``self`` in pieces of ``split_size`` along ``dim``; the last one may be smaller."""
-    return _pieces(self, *checked_split(self, split_size, dim))
-
-
-@operation("parts_along")
-def split_with_sizes(self: Array, sizes: Shape, dim: int = 0) -> tuple[Array, ...]:
-    """``self`` in pieces of the given sizes along ``dim``."""
-    return _pieces(self, sizes, check_split_sizes(self, sizes, dim))
-
-
-def _pieces(self: Array, sizes: Shape, d: int) -> tuple[Array, ...]:
-    lead = (ALL,) * d
-    pieces, start = [], 0
-    if d and not self.size:
+def parts_along(self: Array, lengths: int | Shape, dim: int) -> tuple[Array, ...]:
+    """Parts along ``dim``, one behind the other; raises what ``sizes_of_parts`` does."""
+    sizes = sizes_of_parts(lengths, self.shape, dim)
+    lead = (ALL,) * (dim if dim >= 0 else dim + self.ndim)
+    found, start = [], 0
+    if lead and not self.size:
         self = full_strides(self)
     for n in sizes:
-        pieces.append(self[(*lead, slice(start, start + n))])
+        found.append(self[(*lead, slice(start, start + n), ...)])
         start += n
-    return tuple(pieces)
+    return tuple(found)
+
+
+def indices_along(shape: Shape, dim: int) -> range:
+    """All places along ``dim``. IndexError for a 0-d shape."""
+    if not shape:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    return range(shape[wrap_dim(dim, len(shape))])
 
 
 @operation("each_along")
-def unbind_int(self: Array, dim: int = 0) -> tuple[Array, ...]:
-    """The slices along ``dim``, without that dimension. IndexError for a 0-d array."""
-    if self.ndim == 0:
-        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-    d = wrap_dim(dim, self.ndim)
-    lead = (ALL,) * d
-    if d and not self.size:
+def each_along(self: Array, dim: int) -> tuple[Array, ...]:
+    """All that stands along ``dim``, without that dimension. IndexError for a 0-d array."""
+    found = indices_along(self.shape, dim)
+    lead = (ALL,) * (dim if dim >= 0 else dim + self.ndim)
+    if lead and not self.size:
         self = full_strides(self)
-    return tuple([self[(*lead, i, ...)] for i in range(self.shape[d])])
+    return tuple([self[(*lead, i, ...)] for i in found])
+
+
+def windows(n: int, size: int, step: int, dim: int, ndim: int) -> int:
+    """How many windows of ``size``, ``step`` apart, ``n`` elements along ``dim`` have.
+
+    Raises RuntimeError for a size that is negative or does not fit, and a step below 1.
+    """
+    if size < 0:
+        raise RuntimeError(f"size is {size} but must be >= 0")
+    if size > n:
+        raise RuntimeError(
+            f"maximum size for tensor at dimension {wrap_dim(dim, ndim)} is {n} but size is {size}"
+        )
+    if step <= 0:
+        raise RuntimeError(f"step is {step} but must be > 0")
+    return (n - size) // step + 1
+
+
+def diag_embed_shape(shape: Shape, offset: int, dim1: int, dim2: int) -> Shape:
+    """The shape of ``diag_embed``. RuntimeError where the two dims are one."""
+    a, b = wrap_dim(dim1, len(shape) + 1), wrap_dim(dim2, len(shape) + 1)
+    if a == b:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    result = list(shape[:-1])
+    for d in sorted((a, b)):
+        result.insert(d, (shape[-1] if shape else 1) + abs(offset))
+    return tuple(result)

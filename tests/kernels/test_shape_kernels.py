@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from tengen.core.memory_format import channels_last, contiguous_format
-from tengen.kernels import shape
+from tengen.generated import views as forms
+from tengen.kernels import shape, views
 from tengen.kernels.meta import shape as meta
 from tengen.kernels.meta.array import MetaArray
+from tengen.kernels.view_plans import viewed
 
 DTYPES = [np.bool_, np.uint8, np.int64, np.float16, ml_dtypes.bfloat16, np.float64, np.complex64]
 
@@ -27,10 +29,9 @@ CASES: list[tuple[Any, Any]] = [
     (lambda a: shape.cat([a, a], -1), lambda a: np.concatenate([a, a], 1)),
     (lambda a: shape.stack([a, a], 1), lambda a: np.stack([a, a], 1)),
     (lambda a: shape.stack([a, a], -1), lambda a: np.stack([a, a], -1)),
-    (lambda a: shape.diag_embed(a)[1], lambda a: np.diag(a[1])),
     (lambda a: shape.select_scatter(a, a[0], 0, 1), lambda a: np.stack([a[0], a[0]])),
     (lambda a: shape.slice_scatter(a, a[:, :2], 1, 1, None, 1)[:, 1:], lambda a: a[:, :2]),
-    (lambda a: shape.diagonal_scatter(a, a[:, 0], 0, 0, 1).diagonal(), lambda a: a[:, 0]),
+    (lambda a: shape.viewed_scatter(forms.diagonal, a, a[:, 0], 0, 0, 1).diagonal(), lambda a: a[:, 0]),
 ]
 
 
@@ -73,14 +74,21 @@ def test_adjoints() -> None:
     """<A x, y> = <x, A* y> for the views and what puts gradients back."""
     rng = np.random.default_rng(0)
     x = rng.standard_normal((4, 5))
-    from tengen.kernels import views
-
     pairs = [
-        (lambda a: views.select_int(a, 1, 2), lambda g: shape.select_backward(g, (4, 5), 1, 2)),
+        (lambda a: views.at_index(a, 1, 2), lambda g: shape.select_backward(g, (4, 5), 1, 2)),
         (lambda a: views.slice_tensor(a, 0, 1, 4, 2), lambda g: shape.slice_backward(g, (4, 5), 0, 1, 4, 2)),
-        (lambda a: views.diagonal(a, 1), lambda g: shape.diagonal_backward(g, (4, 5), 1, 0, 1)),
-        (lambda a: views.unfold(a, 1, 3, 1), lambda g: shape.unfold_backward(g, (4, 5), 1, 3, 1)),
-        (lambda a: views.unfold(a, 0, 2, 3), lambda g: shape.unfold_backward(g, (4, 5), 0, 2, 3)),
+        (
+            lambda a: viewed(forms.diagonal, a, 1, 0, 1),
+            lambda g: shape.viewed_back(forms.diagonal, g, (4, 5), 1, 0, 1),
+        ),
+        (
+            lambda a: viewed(forms.unfold, a, 1, 3, 1),
+            lambda g: shape.viewed_back(forms.unfold, g, (4, 5), 1, 3, 1),
+        ),
+        (
+            lambda a: viewed(forms.unfold, a, 0, 2, 3),
+            lambda g: shape.viewed_back(forms.unfold, g, (4, 5), 0, 2, 3),
+        ),
         (
             lambda a: views.as_strided(a, (3, 4), (2, 1), 3),
             lambda g: shape.as_strided_backward(g, (4, 5), (5, 1), 0, (3, 4), (2, 1), 3),
@@ -104,7 +112,7 @@ ERRORS: list[tuple[Any, type[Exception], str]] = [
     (lambda a: shape.cat([a[0, 0, ...]]), RuntimeError, "zero-dimensional"),
     (lambda a: shape.stack([a, a.T]), RuntimeError, "equal size"),
     (lambda a: shape.stack([a], 3), IndexError, "out of range"),
-    (lambda a: shape.diag_embed(a, 0, 1, 1), RuntimeError, "cannot be identical"),
+    (lambda a: views.diag_embed_shape(a.shape, 0, 1, 1), RuntimeError, "cannot be identical"),
     (lambda a: shape.select_scatter(a, a, 0, 1), RuntimeError, "expected src to have a size equal"),
     (lambda a: shape.copy_value(a, a.T), RuntimeError, "must match"),
     (lambda a: shape.copy_value(a[0], a), RuntimeError, "broadcast shape"),
@@ -125,7 +133,6 @@ def test_meta_shapes() -> None:
     pairs = [
         (shape.cat([a, b]), meta.meta_cat([m, n])),
         (shape.stack([a, a], 1), meta.meta_stack([m, m], 1)),
-        (shape.diag_embed(a, 1, 0, 2), meta.meta_diag_embed(m, 1, 0, 2)),
         (shape.to_copy(a, np.dtype(np.int8)), meta.meta_to_copy(m, np.dtype(np.int8))),
         (shape.copy_value(a, b), meta.meta_copy_value(m, n)),
     ]

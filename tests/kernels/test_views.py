@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tengen.generated import views as forms
 from tengen.kernels import cpu, views
 from tengen.kernels.layout import contiguous_strides, view_strides
 from tengen.kernels.meta.array import MetaArray
 from tengen.kernels.strided import element_strides
+from tengen.kernels.view_plans import viewed
 
 STEPS = 40
 
@@ -43,21 +46,21 @@ def random_step(rng: random.Random, shape: tuple[int, ...]) -> Step:
     cut = rng.randint(0, n)
     steps = [
         Step(views.view, "view", another_shape(rng, shape)),
-        Step(views.transpose_int, "transpose", d, e),
-        Step(views.permute, "permute", tuple(order)),
+        Step(views.with_dims_exchanged, "transpose", d, e),
+        Step(views.with_dims_ordered, "permute", tuple(order)),
         Step(views.t, "t"),
-        Step(views.squeeze, "squeeze"),
-        Step(views.squeeze_dim, "squeeze", d),
-        Step(views.squeeze_dims, "squeeze", (d, e)),
-        Step(views.unsqueeze, "unsqueeze", d),
+        Step(views.without_ones, "squeeze"),
+        Step(views.without_dim, "squeeze", d),
+        Step(partial(viewed, forms.squeeze_dims), "squeeze", (d, e)),
+        Step(views.with_dim, "unsqueeze", d),
         Step(views.expand_to, "expand", wide),
-        Step(views.select_int, "select", d, rng.randint(-4, 4)),
+        Step(views.at_index, "select", d, rng.randint(-4, 4)),
         Step(views.slice_tensor, "slice", d, *bounds, rng.randint(0, 3)),
-        Step(views.diagonal, "diagonal", rng.randint(-3, 3), d, e),
-        Step(views.unfold, "unfold", d, rng.randint(-1, 4), rng.randint(0, 3)),
-        Step(views.split_tensor, "split", rng.randint(-1, 4), d),
-        Step(views.split_with_sizes, "split_with_sizes", (cut, n - cut + rng.choice([0, 0, 0, 1])), d),
-        Step(views.unbind_int, "unbind", d),
+        Step(partial(viewed, forms.diagonal), "diagonal", rng.randint(-3, 3), d, e),
+        Step(partial(viewed, forms.unfold), "unfold", d, rng.randint(-1, 4), rng.randint(0, 3)),
+        Step(views.parts_along, "split", rng.randint(-1, 4), d),
+        Step(views.parts_along, "split_with_sizes", (cut, n - cut + rng.choice([0, 0, 0, 1])), d),
+        Step(views.each_along, "unbind", d),
         Step(
             views.as_strided,
             "as_strided",
@@ -170,14 +173,14 @@ def test_views_share_memory() -> None:
     for view in (
         views.view(a, (2, 6)),
         views.expand_to(a, (2, 3, 4)),
-        views.select_int(a, 0, 1),
-        views.select_int(a[0], 0, 1),
-        views.diagonal(a),
-        views.unfold(a, 1, 2, 1),
-        views.unsqueeze(a.T, 2),
+        views.at_index(a, 0, 1),
+        views.at_index(a[0], 0, 1),
+        viewed(forms.diagonal, a, 0, 0, 1),
+        viewed(forms.unfold, a, 1, 2, 1),
+        views.with_dim(a.T, 2),
         views.as_strided(a.T, (2, 2), (1, 5), 1),
         views.view_dtype(a, np.dtype(np.int64)),
-        views.squeeze_dim(a, 0),
+        views.without_dim(a, 0),
     ):
         assert isinstance(view, np.ndarray)
         assert np.shares_memory(a, view)

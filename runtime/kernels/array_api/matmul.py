@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .. import matmul as host
 from ..dims import wrap_dim
-from .common import Array
+from .common import Array, moved
 
 
 def linalg_cross(xp: Any, self: Array, other: Array, dim: int) -> Array:
@@ -22,7 +24,6 @@ def linalg_cross(xp: Any, self: Array, other: Array, dim: int) -> Array:
 def trace(xp: Any, self: Array) -> Array:
     """The sum of a matrix's diagonal; of integers in int64."""
     from .reductions import sum_dim
-    from .views import diagonal
 
     host.trace_shape(tuple(self.shape))
-    return sum_dim(xp, diagonal(xp, self), None, False, None)
+    return sum_dim(xp, moved(xp, np.diagonal, self), None, False, None)

@@ -37,7 +37,7 @@ def move(xp: Any, form: Form, order: str, fill: Any, self: Array, *arguments: An
 def move_back(xp: Any, form: Form, grad_output: Array, sizes: Sequence[int], *arguments: Any) -> Array:
     """What ``kernels.moves.move_back`` gives, and its errors."""
     plan = plan_of(form, tuple(sizes), arguments)
-    host.check_moved(plan, grad_output.shape)
+    host.check_moved(plan.shape, grad_output.shape)
     count = prod(plan.source)
     # The first of one element more takes what is of none.
     places = host.move(form, "C", 0, np.arange(1, count + 1).reshape(plan.source), *arguments)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .. import shape as host, views as host_views
 from ..dims import wrap_dim
+from ..moves import check_moved
 from ..nn import columns as host_columns
+from ..view_plans import Form, viewed
 from .common import Array, cast, moved_back, replaced
+from .views import of_shape, selected, sliced
 
 Shape = tuple[int, ...]
 
@@ -57,68 +61,47 @@ def repeat_interleave_indices(xp: Any, repeats: Array, output_size: int | None =
     return xp.on_host(host.repeat_interleave_indices, None, repeats, output_size)[0]
 
 
-def diag_embed(xp: Any, self: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Array:
-    """The last dimension as diagonals of zeros."""
-    places = host.diag_embed(np.arange(1, self.size + 1).reshape(self.shape), offset, dim1, dim2)
-    sizes = places.shape
-    return moved_back(
-        xp, lambda a: a[places != 0][np.argsort(places[places != 0])].reshape(self.shape), self, sizes
-    )
+def diag_embed_shape(xp: Any, shape: Shape, offset: int, dim1: int, dim2: int) -> Shape:
+    """The shape of ``diag_embed``."""
+    return host_views.diag_embed_shape(tuple(shape), offset, dim1, dim2)
 
 
-def diagonal_backward(xp: Any, grad: Array, sizes: Shape, offset: int, dim1: int, dim2: int) -> Array:
-    """Zeros of shape ``sizes`` with the gradient on a diagonal."""
-    return moved_back(xp, host_views.diagonal, grad, sizes, offset, dim1, dim2)
+def viewed_back(xp: Any, form: Form, grad: Array, sizes: Shape, *arguments: Any) -> Array:
+    """What ``kernels.shape.viewed_back`` gives, and its errors."""
+    check_moved(viewed(form, of_shape(sizes), *arguments).shape, grad.shape)
+    return moved_back(xp, partial(viewed, form), grad, sizes, *arguments)
 
 
-def diagonal_scatter(xp: Any, self: Array, src: Array, offset: int, dim1: int, dim2: int) -> Array:
-    """``self`` with ``src`` on a diagonal."""
-    return _embedded(xp, host_views.diagonal, self, src, offset, dim1, dim2)
+def viewed_scatter(xp: Any, form: Form, self: Array, src: Array, *arguments: Any) -> Array:
+    """``self`` with ``src`` where the view of a form is. RuntimeError for a ``src`` of another shape."""
+    _check_source(src, viewed(form, of_shape(tuple(self.shape)), *arguments).shape)
+    return replaced(xp, partial(viewed, form), self, src, *arguments)
 
 
 def select_backward(xp: Any, grad: Array, sizes: Shape, dim: int, index: int) -> Array:
     """Zeros of shape ``sizes`` with the gradient as a slice."""
-    key = _selected(tuple(sizes), dim, index)
+    key = selected(tuple(sizes), dim, index)
     return xp.put(xp.zeros(tuple(sizes), dtype=grad.dtype), key, grad)
 
 
 def select_scatter(xp: Any, self: Array, src: Array, dim: int, index: int) -> Array:
     """``self`` with ``src`` as the ``index``-th slice along ``dim``."""
-    return _put(xp, self, _selected(tuple(self.shape), dim, index), src)
+    return _put(xp, self, selected(tuple(self.shape), dim, index), src)
 
 
 def slice_backward(xp: Any, grad: Array, sizes: Shape, dim: int, start: int, end: int, step: int) -> Array:
     """Zeros of shape ``sizes`` with the gradient at ``start:end:step``."""
-    key = _sliced(tuple(sizes), dim, start, end, step)
+    key = sliced(tuple(sizes), dim, start, end, step)
     return xp.put(xp.zeros(tuple(sizes), dtype=grad.dtype), key, grad)
 
 
 def slice_scatter(xp: Any, self: Array, src: Array, dim: int, start: Any, end: Any, step: int) -> Array:
     """``self`` with ``src`` at ``start:end:step`` along ``dim``."""
-    return _put(xp, self, _sliced(tuple(self.shape), dim, start, end, step), src)
-
-
-def _selected(sizes: Shape, dim: int, index: int) -> tuple[Any, ...]:
-    """The basic key of ``select``, after its checks."""
-    host_views.select_int(_of_shape(sizes), dim, index)
-    d = dim % len(sizes)
-    return (*(slice(None),) * d, index % sizes[d], ...)
-
-
-def _sliced(sizes: Shape, dim: int, start: Any, end: Any, step: int) -> tuple[Any, ...]:
-    """The basic key of ``slice``, after its checks."""
-    host_views.slice_tensor(_of_shape(sizes), dim, start, end, step)
-    d = dim % len(sizes)
-    return (*(slice(None),) * d, slice(*slice(start, end, step).indices(sizes[d])), ...)
-
-
-def _of_shape(sizes: Shape) -> Any:
-    """An array of NumPy's of a shape, which takes no memory."""
-    return np.broadcast_to(np.False_, sizes)
+    return _put(xp, self, sliced(tuple(self.shape), dim, start, end, step), src)
 
 
 def _put(xp: Any, self: Array, key: tuple[Any, ...], src: Array) -> Array:
-    _check_source(src, _of_shape(tuple(self.shape))[key].shape)
+    _check_source(src, of_shape(tuple(self.shape))[key].shape)
     return xp.put(self, key, cast(xp, src, self.dtype))
 
 
@@ -128,16 +111,6 @@ def _check_source(src: Array, shape: Shape) -> None:
             f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice "
             f"size = {list(shape)}"
         )
-
-
-def _embedded(xp: Any, function: Any, self: Array, src: Array, *arguments: Any) -> Array:
-    _check_source(src, np.asarray(function(_of_shape(tuple(self.shape)), *arguments)).shape)
-    return replaced(xp, function, self, src, *arguments)
-
-
-def unfold_backward(xp: Any, grad: Array, sizes: Shape, dim: int, size: int, step: int) -> Array:
-    """Zeros of shape ``sizes`` to which the windows are added."""
-    return moved_back(xp, host_views.unfold, grad, sizes, dim, size, step)
 
 
 # -- columns ------------------------------------------------------------------------

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
-from .. import views as host
-from ..dims import permutation, wrap_dim, wrap_dims
+import numpy as np
+
+from .. import view_plans, views as host
+from ..dims import permutation, wrap_dim
 from ..layout import expanded, infer_size
-from .common import Array, is_complex, moved
+from ..view_plans import Form
+from .common import Array, Shape, is_complex, take_places
 
 ALL = slice(None)
-
-
-def alias(xp: Any, self: Array) -> Array:
-    """All of ``self``."""
-    return self
 
 
 def view(xp: Any, self: Array, size: Sequence[int]) -> Array:
@@ -29,29 +28,24 @@ def expand_to(xp: Any, self: Array, size: Sequence[int], implicit: bool = False)
     return xp.broadcast_to(self, tuple(shape))
 
 
-def unsqueeze(xp: Any, self: Array, dim: int) -> Array:
+def with_dim(xp: Any, self: Array, dim: int) -> Array:
     """``self`` with a dimension of size 1 inserted before ``dim``."""
     d = wrap_dim(dim, self.ndim + 1)
     return xp.reshape(self, (*self.shape[:d], 1, *self.shape[d:]))
 
 
-def squeeze(xp: Any, self: Array) -> Array:
+def without_ones(xp: Any, self: Array) -> Array:
     """``self`` without its dimensions of size 1."""
     return xp.reshape(self, tuple([n for n in self.shape if n != 1]))
 
 
-def squeeze_dim(xp: Any, self: Array, dim: int) -> Array:
+def without_dim(xp: Any, self: Array, dim: int) -> Array:
     """``self`` without ``dim``, if that has size 1."""
-    return squeeze_dims(xp, self, (dim,))
+    d = wrap_dim(dim, self.ndim)
+    return xp.reshape(self, tuple([n for e, n in enumerate(self.shape) if n != 1 or e != d]))
 
 
-def squeeze_dims(xp: Any, self: Array, dim: Sequence[int]) -> Array:
-    """``self`` without those of the given dims that have size 1."""
-    dims = wrap_dims(dim, self.ndim)
-    return xp.reshape(self, tuple([n for d, n in enumerate(self.shape) if n != 1 or d not in dims]))
-
-
-def transpose_int(xp: Any, self: Array, dim0: int, dim1: int) -> Array:
+def with_dims_exchanged(xp: Any, self: Array, dim0: int, dim1: int) -> Array:
     """``self`` with two dimensions exchanged."""
     a, b = wrap_dim(dim0, self.ndim), wrap_dim(dim1, self.ndim)
     order = list(range(self.ndim))
@@ -62,74 +56,59 @@ def transpose_int(xp: Any, self: Array, dim0: int, dim1: int) -> Array:
 
 def t(xp: Any, self: Array) -> Array:
     """A matrix transposed; 0-d and 1-d arrays as they are. RuntimeError for more dimensions."""
-    if self.ndim > 2:
-        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
+    host.t(of_shape(self.shape))
     return xp.permute_dims(self, (1, 0)) if self.ndim == 2 else self
 
 
-def permute(xp: Any, self: Array, dims: Sequence[int]) -> Array:
+def with_dims_ordered(xp: Any, self: Array, dims: Sequence[int]) -> Array:
     """``self`` with its dimensions in the order ``dims``."""
-    order = permutation(dims, self.ndim)
-    return xp.permute_dims(self, order)
+    return xp.permute_dims(self, permutation(dims, self.ndim))
 
 
-def select_int(xp: Any, self: Array, dim: int, index: int) -> Array:
-    """The ``index``-th slice along ``dim``, without that dimension. IndexError for a 0-d array, and an index
-    out of range."""
-    if not self.ndim:
-        raise IndexError("select() cannot be applied to a 0-dim tensor.")
-    d = wrap_dim(dim, self.ndim)
-    n = self.shape[d]
-    if not -n <= index < n:
-        shape = list(self.shape)
-        raise IndexError(f"index {index} out of range for tensor of size {shape} at dimension {d}")
-    return self[(*(ALL,) * d, index % n, ...)]
+def of_shape(sizes: Sequence[int]) -> Any:
+    """An array of NumPy's of a shape, which takes no memory."""
+    return np.broadcast_to(np.False_, tuple(sizes))
+
+
+def selected(sizes: Sequence[int], dim: int, index: int) -> tuple[Any, ...]:
+    """The basic key of what ``kernels.views.at_index`` shows; raises what that does."""
+    at = host.element(index, tuple(sizes), dim)
+    return (*(ALL,) * (dim % len(sizes)), at, ...)
+
+
+def sliced(sizes: Sequence[int], dim: int, start: Any, end: Any, step: int) -> tuple[Any, ...]:
+    """The basic key of what ``kernels.views.slice_tensor`` shows; raises what that does."""
+    host.slice_tensor(of_shape(sizes), dim, start, end, step)
+    d = dim % len(sizes)
+    return (*(ALL,) * d, slice(*slice(start, end, step).indices(sizes[d])), ...)
+
+
+def at_index(xp: Any, self: Array, dim: int, index: int) -> Array:
+    """What stands at ``index`` along ``dim``, and the errors of ``selected``."""
+    return self[selected(self.shape, dim, index)]
 
 
 def slice_tensor(xp: Any, self: Array, dim: int, start: int | None, end: int | None, step: int) -> Array:
-    """``start:end:step`` along ``dim``. IndexError for a 0-d array, RuntimeError for a step below 1."""
-    if not self.ndim:
-        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
-    d = wrap_dim(dim, self.ndim)
-    if step <= 0:
-        raise RuntimeError("slice step must be positive")
-    return self[(*(ALL,) * d, slice(*slice(start, end, step).indices(self.shape[d])), ...)]
+    """``start:end:step`` along ``dim``, and the errors of ``sliced``."""
+    return self[sliced(self.shape, dim, start, end, step)]
 
 
-def split_tensor(xp: Any, self: Array, split_size: int, dim: int = 0) -> tuple[Array, ...]:
-    """``self`` in pieces of ``split_size`` along ``dim``; the last one may be smaller."""
-    return _pieces(self, *host.checked_split(self, split_size, dim))
+def parts_along(xp: Any, self: Array, lengths: int | Shape, dim: int) -> tuple[Array, ...]:
+    """What ``kernels.views.parts_along`` gives, and its errors."""
+    return host.parts_along(self, lengths, dim)
 
 
-def split_with_sizes(xp: Any, self: Array, sizes: Sequence[int], dim: int = 0) -> tuple[Array, ...]:
-    """``self`` in pieces of the given sizes along ``dim``."""
-    return _pieces(self, sizes, host.check_split_sizes(self, tuple(sizes), dim))
+def each_along(xp: Any, self: Array, dim: int) -> tuple[Array, ...]:
+    """What ``kernels.views.each_along`` gives, and its errors."""
+    return host.each_along(self, dim)
 
 
-def _pieces(self: Array, sizes: Sequence[int], d: int) -> tuple[Array, ...]:
-    pieces, start = [], 0
-    for n in sizes:
-        pieces.append(self[(*(ALL,) * d, slice(start, start + n), ...)])
-        start += n
-    return tuple(pieces)
-
-
-def unbind_int(xp: Any, self: Array, dim: int = 0) -> tuple[Array, ...]:
-    """The slices along ``dim``, without that dimension. IndexError for a 0-d array."""
-    if not self.ndim:
-        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-    d = wrap_dim(dim, self.ndim)
-    return tuple([self[(*(ALL,) * d, i, ...)] for i in range(self.shape[d])])
-
-
-def diagonal(xp: Any, self: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
-    """The diagonal of the planes of ``dim1`` and ``dim2``, as the last dimension."""
-    return moved(xp, host.diagonal, self, offset, dim1, dim2)
-
-
-def unfold(xp: Any, self: Array, dimension: int, size: int, step: int) -> Array:
-    """All windows of ``size`` along ``dimension``, ``step`` apart; what is in them is the last dimension."""
-    return moved(xp, host.unfold, self, dimension, size, step)
+def viewed(xp: Any, form: Form, self: Array, *arguments: Any) -> Any:
+    """What ``kernels.view_plans.viewed`` gives, of copies."""
+    shown = view_plans.viewed(form, np.arange(prod(self.shape)).reshape(tuple(self.shape)), *arguments)
+    if isinstance(shown, tuple):
+        return tuple([take_places(xp, self, places) for places in shown])
+    return take_places(xp, self, shown)
 
 
 def view_as_real(xp: Any, self: Array) -> Array:

@@ -11,7 +11,6 @@ from ..layout import check_fits, strides_in
 from ..shape import (
     cat_shape,
     cat_strides,
-    diag_embed_shape,
     stack_shape,
 )
 from .array import MetaArray
@@ -45,10 +44,6 @@ def meta_repeat_interleave(repeats: MetaArray, output_size: int | None = None) -
     if output_size is None:
         raise NotImplementedError("the output shape depends on the data: give output_size for meta tensors")
     return MetaArray((output_size,), repeats.dtype)
-
-
-def meta_diag_embed(self: MetaArray, offset: int = 0, dim1: int = -2, dim2: int = -1) -> MetaArray:
-    return MetaArray(diag_embed_shape(self.shape, offset, dim1, dim2), self.dtype)
 
 
 def meta_scatter(self: MetaArray, src: MetaArray, view: MetaArray) -> MetaArray:
