@@ -9,8 +9,8 @@ from ...ir.bodies import NATIVE_KERNELS, Body, BodyCall, kernel_of_body, name_wi
 from ...ir.contractions import FORMS as CONTRACTIONS, Contraction
 from ...ir.expressions import Attribute, Call, Constant, Elements, Expr, Lambda, Name, rewritten
 from ...ir.moves import FORMS, Move
-from ...ir.writer import write
 from ...ir.views import VIEW_FORMS, View
+from ...ir.writer import write
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.names import COMPOSITES
 from ..model.operators import EXPRESSIONS, Formula, Kernel, Primitive
