@@ -21,8 +21,8 @@ Array = Any
 Shape = tuple[int, ...]
 BOOL = np.dtype(bool)
 #: Whether each result has rows, or a number for each; what its elements are (``result_dtype``); the reduction
-#: that brings the results of parts of a row together, or ""; whether rows must have elements.
-Results = tuple[Sequence[bool], Sequence[str], str, bool]
+#: that brings the results of parts of a row together, or ""; one for which rows must have elements, or "".
+Results = tuple[Sequence[bool], Sequence[str], str, str]
 
 
 def run_body(
@@ -82,7 +82,7 @@ def run_body(
         if all(kept):
             return given([np.empty(shape, result_dtype(kind, given_dtype, dtype)) for kind in kinds])
         if nonempty:
-            check_nonempty(shape, dim)
+            check_nonempty(shape, dim, nonempty)
     functions = partial(folded, dtype), partial(scanned if shape else scanned_alone, dtype)
     if not shape:
         one = [None if a is None else a.reshape(1) for a in (*rows, *shared)]

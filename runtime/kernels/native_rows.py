@@ -76,7 +76,8 @@ class NativeRows(NamedTuple):
         rows, kept = self.rows, self.kept
         contiguous = rows.adjacent and all([a.flags.c_contiguous for a in arrays])
         one, size, ndim = len(rows.axes) == 1, arrays[0].size, arrays[0].ndim
-        if not contiguous and len(arrays) == 1 and size == rows.length and self.together:
+        any_order = bool(self.together) and self.together not in ("argmax", "argmin")
+        if not contiguous and len(arrays) == 1 and size == rows.length and any_order:
             arrays, contiguous = [arrays[0].ravel("K")], True  # one row, in whatever order it lies
         elif rows.adjacent and rows.axes[-1] == ndim - 1 and not (one and size <= STRIDED_ROWS):
             arrays, contiguous = [*map(in_rows, arrays)], True
@@ -132,7 +133,10 @@ class NativeRows(NamedTuple):
         share_rows(self.kernel, whole, shared, (parts[:count],))
         if rest:
             self.kernel(*[t[t.size - rest :] for t in flat], *shared, out=(parts[count:].reshape(()),))
-        if self.together == "mean":
+        if self.together in ("argmax", "argmin"):
+            parts += np.arange(0, tables[0].size, NATIVE_GRAIN)
+            out[...] = parts[getattr(flat[0].take(parts), self.together)()]
+        elif self.together == "mean":
             parts[:count] *= NATIVE_GRAIN
             parts[count:] *= rest
             out[...] = folded(None, "sum", parts, 0) / self.dtype.type(tables[0].size)

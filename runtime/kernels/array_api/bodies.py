@@ -46,7 +46,7 @@ def run_body(
         if all(kept):
             return given([xp.zeros(shape, dtype=result_dtype(xp, kind, rows[0], dtype)) for kind in kinds])
         if nonempty:
-            check_nonempty(shape, dim)
+            check_nonempty(shape, dim, nonempty)
     if not shape:
         one = [None if a is None else xp.reshape(a, (1,)) for a in (*rows, *shared)]
         found = several(form(*functions, 0, 1, *one, *numbers))

@@ -50,12 +50,12 @@ def nested_any(self: RaggedArray, dim: Dims, keepdim: bool) -> Any:
 
 def nested_argmax(self: RaggedArray, dim: int | None, keepdim: bool) -> Any:
     """Where in each component the greatest element along a dimension stands; without one, among all."""
-    return _reduced(_along(argmax), self, None if dim is None else (dim,), keepdim)
+    return _reduced(argmax, self, None if dim is None else (dim,), keepdim)
 
 
 def nested_argmin(self: RaggedArray, dim: int | None, keepdim: bool) -> Any:
     """Where in each component the least element along a dimension stands; without one, among all."""
-    return _reduced(_along(argmin), self, None if dim is None else (dim,), keepdim)
+    return _reduced(argmin, self, None if dim is None else (dim,), keepdim)
 
 
 def max_of_nested(self: RaggedArray, dim: int, keepdim: bool) -> tuple[Any, Any]:
@@ -69,11 +69,6 @@ def min_of_nested(self: RaggedArray, dim: int, keepdim: bool) -> tuple[Any, Any]
 
 
 Kernel = Callable[[Array, Any, bool], Array]
-
-
-def _along(kernel: Callable[[Array, int | None, bool], Array]) -> Kernel:
-    """A reduction over one dimension or all, called with a tuple of them or None."""
-    return lambda a, dims, keep: kernel(a, dims[0] if dims else None, keep)
 
 
 def _reduced(kernel: Kernel, self: RaggedArray, dim: Dims, keepdim: bool) -> Any:
