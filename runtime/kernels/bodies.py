@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from ..core.costs import ROWS_LARGE
 from ..machine_code import Kernels
+from .copies import in_rows
 from .dims import Dims
 from .dtypes import FLOAT32, INT64, INTEGRAL, REDUCED, UINT8, DType, total_dtype
 from .native_kernels import kernel_of
-from .native_rows import NativeRows, rows_of
+from .native_rows import NativeRows, Rows, rows_of
 from .reduced import converted, upcast
 from .reductions import cast, check_nonempty, folded, mean_dtype
+from .rows import run as in_blocks_of_rows
 from .scans import scanned, scanned_alone
 
 Array = Any
@@ -63,6 +66,9 @@ def run_body(
     beside = [a for a in shared if a is not None]
     if beside:
         check_shared(shape, axes, [a.shape for a in beside])
+        if any([a.dtype != given_dtype for a in beside]) and given_dtype.char not in REDUCED:
+            shared = [None if a is None else cast(a, given_dtype) for a in shared]
+            beside = [a for a in shared if a is not None]
     if kernels is not None and axes and first.size:
         kernel = kernel_of(name, given_dtype, kernels)
         if kernel is not None and all([a.dtype == given_dtype for a in (*rows[1:], *beside)]):
@@ -88,11 +94,42 @@ def run_body(
         one = [None if a is None else a.reshape(1) for a in (*rows, *shared)]
         found = several(form(*functions, 0, 1, *one, *numbers))
         return given([a.reshape(()) for a in found])
+    if first.size > ROWS_LARGE and any(kept) and len(where.laid) == 2 and where.laid[0] > 1:
+        out = [
+            np.empty(shape if row else where.single, result_dtype(kind, given_dtype, dtype))
+            for row, kind in zip(kept, kinds, strict=True)
+        ]
+        _in_blocks(partial(form, *functions, 1, where.length), where, kept, rows, [*shared, *numbers], out)
+        return given(out)
     axis = axes[0] if len(axes) == 1 else axes
     wide_shape = sizes_beside(shape, axes)
     broadcast = [None if a is None else a.reshape(wide_shape) for a in shared]
     found = several(form(*functions, axis, where.length, *rows, *broadcast, *numbers))
     return given([a if row or keepdim else a.squeeze(axis) for a, row in zip(found, kept, strict=True)])
+
+
+def _in_blocks(
+    form: Callable[..., Any],
+    where: Rows,
+    kept: Sequence[bool],
+    rows: Sequence[Array],
+    others: Sequence[Any],
+    out: Sequence[Array],
+) -> None:
+    """Put into ``out`` what a form makes of rows: in blocks of them that stay in a cache, in threads.
+
+    ``others`` is what all rows share, arrays or numbers.
+    """
+    beside = [a.reshape(1, -1) if isinstance(a, np.ndarray) else a for a in others]
+    tables = [in_rows(a).reshape(where.laid) for a in rows]
+    results = [r.reshape(where.laid) if row else r.reshape(-1, 1) for r, row in zip(out, kept, strict=True)]
+
+    def block(*parts: Array) -> None:
+        found = several(form(*parts[: len(tables)], *beside))
+        for part, made in zip(parts[len(tables) :], found, strict=True):
+            part[...] = made
+
+    in_blocks_of_rows(block, *tables, *results)
 
 
 def result_dtype(kind: str, given: DType, asked: DType | None = None) -> DType:

@@ -15,13 +15,10 @@ from typing import Any
 import numpy as np
 
 from ...core.costs import GROUPS_SMALL, ROWS_LARGE, WEIGHTS_REPEATED
-from ...fast_paths import fast_path
 from ...machine_code import shared_from
 from .. import rows, sums
 from ..copies import in_rows
-from ..dtypes import REDUCED
-from ..native_kernels import as_bits, kernel_of, kernels
-from ..reduced import in_float32
+from ..native_kernels import kernels
 from ..shares import share_columns, share_rows
 from . import channels
 from .common import Array, Shape
@@ -70,91 +67,6 @@ def _layer_shapes(
     return math.prod(input[:axis]), math.prod(normalized_shape), statistics
 
 
-@fast_path(
-    "have_rows_of input normalized_shape; is_none weight -> L1; is_none bias; "
-    "fetch_kernel kernels.normalize; local input; local eps; number_like input; "
-    "constant -1; constant True; rows 2; give; "
-    "L1:; is_none bias -> L2; fetch_kernel kernels.normalize_scaled; local input; local weight; "
-    "local eps; number_like input; constant -1; constant True; rows 3; give; "
-    "L2:; fetch_kernel kernels.normalize_affine; local input; local weight; local bias; "
-    "local eps; number_like input; constant -1; constant True; rows 4; give"
-)
-def native_layer_norm(
-    input: Array, normalized_shape: Shape, weight: Array | None, bias: Array | None, eps: float
-) -> tuple[Array, Array, Array]:
-    """The normalised input, and mean and rstd of each group (shape (*outer, 1, ..., 1))."""
-    groups, count, statistics = layer_shapes(input, tuple(normalized_shape), weight, bias)
-    dtype = input.dtype
-    scale = None if weight is None else weight.reshape(-1)
-    shift = None if bias is None else bias.reshape(-1)
-    table = input.reshape(groups, count)
-    kernel = _native_normalise(dtype, scale, shift) if table.size else None
-    if kernel is None and dtype.char in REDUCED:
-        out, mean, rstd = in_float32(native_layer_norm, input, normalized_shape, weight, bias, eps)
-        return out, mean, rstd
-    if kernel is not None:
-        return _normalised_natively(kernel, table, eps, scale, shift, input.shape, statistics)
-    ones = sums.row_sum_matrix(table)
-    if ones is not None:
-        few, few_means, few_rstds = _normalised_few(table, ones, eps, scale, shift)
-        return few.reshape(input.shape), few_means.reshape(statistics), few_rstds.reshape(statistics)
-    out = np.empty(input.shape, dtype)
-    mean, rstd = np.empty(statistics, dtype), np.empty(statistics, dtype)
-    result, means, rstds = out.reshape(groups, count), mean.reshape(groups, 1), rstd.reshape(groups, 1)
-    if input.size <= ROWS_LARGE or not count:
-        _normalise(table, result, means, rstds, eps, scale, shift)
-        return out, mean, rstd
-    step = rows.rows_of_block(count * input.itemsize)
-    scale, shift = _repeated(scale, step, groups), _repeated(shift, step, groups)
-
-    def block(_: int, begin: int, end: int) -> None:
-        part, size = slice(begin, end), end - begin
-        _normalise(
-            table[part],
-            result[part],
-            means[part],
-            rstds[part],
-            eps,
-            _first(scale, size),
-            _first(shift, size),
-        )
-
-    rows.each_block(block, groups, step, count)
-    return out, mean, rstd
-
-
-def _native_normalise(dtype: Any, scale: Array | None, shift: Array | None) -> Any:
-    """The native kernel that normalises rows, scales and shifts them; None where there is none."""
-    if any([p is not None and p.dtype != dtype for p in (scale, shift)]):
-        return None
-    if scale is None and shift is not None:
-        return None
-    name = "normalize" if scale is None else "normalize_scaled" if shift is None else "normalize_affine"
-    return kernel_of(name, dtype)
-
-
-def _normalised_natively(
-    kernel: Any,
-    table: Array,
-    eps: float,
-    scale: Array | None,
-    shift: Array | None,
-    shape: Shape,
-    statistics: Shape,
-) -> tuple[Array, Array, Array]:
-    dtype = table.dtype
-    out, mean, rstd = np.empty(shape, dtype), np.empty(statistics, dtype), np.empty(statistics, dtype)
-    shared = [row for row in (scale, shift) if row is not None]
-    results = [out.reshape(table.shape), mean.reshape(-1), rstd.reshape(-1)]
-    table = in_rows(table)
-    if dtype.char in REDUCED:
-        shared, results, table = [as_bits(a) for a in shared], [as_bits(a) for a in results], as_bits(table)
-        share_rows(kernel, (table,), (*shared, np.float32(eps)), results)
-    else:
-        share_rows(kernel, (table,), (*shared, dtype.type(eps)), results)
-    return out, mean, rstd
-
-
 def _repeated(row: Array | None, step: int, groups: int) -> Array | None:
     """A row as often as a block of rows needs it: arithmetic without broadcasting takes half the time."""
     if row is None or groups < WEIGHTS_REPEATED * step:
@@ -194,32 +106,6 @@ def _normalise(
         out *= weight
     if bias is not None:
         out += bias
-
-
-def _normalised_few(
-    table: Array, ones: Array, eps: float, weight: Array | None, bias: Array | None
-) -> tuple[Array, Array, Array]:
-    """``_normalise`` of a small matrix: sums stand in the places of their terms, nothing is broadcast."""
-    char = table.dtype.char
-    count = sums.NUMBERS[char][table.shape[1]]
-    mean = table.dot(ones)
-    np.divide(mean, count, out=mean)
-    out = table - mean
-    rest = out.dot(ones)
-    np.divide(rest, count, out=rest)
-    mean += rest
-    out -= rest
-    rstd = (out * out).dot(ones)
-    np.divide(rstd, count, out=rstd)
-    np.add(rstd, sums.NUMBERS[char][eps], out=rstd)
-    np.sqrt(rstd, out=rstd)
-    np.reciprocal(rstd, out=rstd)
-    out *= rstd
-    if weight is not None:
-        out *= weight
-    if bias is not None:
-        out += bias
-    return out, mean[:, 0].copy(), rstd[:, 0].copy()
 
 
 def _reciprocal_deviation(centred: Array, rstd: Array, count: int, eps: float) -> None:
