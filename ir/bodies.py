@@ -95,7 +95,7 @@ class BodyCall:
     function: Expr
     kernels: Expr  # the namespace of native kernels, or None
     name: Expr  # of the one that is there, which what operands are given may decide
-    form: Lambda
+    form: Expr  # a function, or the name of the reduction that is all of it
     kept: tuple[bool, ...]
     kinds: tuple[str, ...]  # of the results: the values of Kind
     together: str  # what brings the results of parts of a row together, or ""
@@ -126,7 +126,7 @@ class BodyCall:
                 (
                     kernels,
                     name,
-                    Lambda() as form,
+                    (Lambda() | Constant()) as form,
                     Elements(
                         "tuple",
                         (
@@ -201,6 +201,14 @@ class Body:
         for name, expr in self.statements:
             known[name] = kind_of(expr, known)
         return known
+
+    @property
+    def alone(self) -> str:
+        """The reduction of the only operand that is all of it; else ""."""
+        match self.statements:
+            case [(_, Call(Name(name), (Name(row),)))] if name in REDUCTIONS and (row,) == self.rows:
+                return name
+        return ""
 
     @property
     def together(self) -> str:

@@ -156,10 +156,12 @@ def rms_norm(
     if fused and (weight is None or weight._type is input._type):
         return F._native_rms_norm(input, normalized_shape, weight, eps)[0]
     from ..core.errors import explain
-    from ..kernels.nn.normalization import layer_shapes
+    from ..kernels.bodies import check_shared
+    from ..kernels.dims import axes_of_rows
 
     try:
-        layer_shapes(input, tuple(normalized_shape), weight, None)
+        axes = axes_of_rows(tuple(input.shape), tuple(normalized_shape), "normalized_shape")
+        check_shared(tuple(input.shape), axes, [] if weight is None else [tuple(weight.shape)])
     except RuntimeError as error:
         raise explain(error, "rms_norm") from None
     if not (input.is_floating_point() or input.is_complex()):

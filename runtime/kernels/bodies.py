@@ -16,13 +16,16 @@ from .dtypes import FLOAT32, INT64, INTEGRAL, REDUCED, UINT8, DType, total_dtype
 from .native_kernels import kernel_of
 from .native_rows import NativeRows, Rows, rows_of
 from .reduced import converted, upcast
-from .reductions import cast, check_nonempty, folded, mean_dtype
+from .reductions import cast, check_nonempty, fold_rows, folded, mean_dtype
 from .rows import run as in_blocks_of_rows
 from .scans import scanned, scanned_alone
 
 Array = Any
 Shape = tuple[int, ...]
 BOOL = np.dtype(bool)
+#: What computes a body of the functions that reduce and scan arrays, axes, the length of rows, the arrays and
+#: the numbers; or the name of the reduction that is all of it.
+Form = Callable[..., Any] | str
 #: Whether each result has rows, or a number for each; what its elements are (``result_dtype``); the reduction
 #: that brings the results of parts of a row together, or ""; one for which rows must have elements, or "".
 Results = tuple[Sequence[bool], Sequence[str], str, str]
@@ -31,7 +34,7 @@ Results = tuple[Sequence[bool], Sequence[str], str, str]
 def run_body(
     kernels: Kernels | None,
     name: str,
-    form: Callable[..., Any],
+    form: Form,
     results: Results,
     dim: int | Dims,
     sizes: str,
@@ -46,8 +49,7 @@ def run_body(
     ``sizes`` is what the argument is called that ``dim`` is, where that has the sizes of the last dims.
     Rows are taken in the ``dtype``, if there is one. Each of ``shared`` is one row for all: it has the sizes
     of those dims; or it is None.
-    ``kernels`` has native ones of the ``name``, for each dtype. ``form`` computes it of the functions that
-    reduce and scan arrays, axes, the length of rows, the arrays and the numbers. ``keepdim`` says whether
+    ``kernels`` has native ones of the ``name``, for each dtype. ``keepdim`` says whether
     results that are one number for each row keep the dims.
     RuntimeError for arrays of several shapes; IndexError for a bad dim, and where rows have no element that
     should, RuntimeError where that is of all dims.
@@ -72,12 +74,15 @@ def run_body(
     if kernels is not None and axes and first.size:
         kernel = kernel_of(name, given_dtype, kernels)
         if kernel is not None and all([a.dtype == given_dtype for a in (*rows[1:], *beside)]):
+            native = NativeRows(kernels, name, kernel, kept, together, where, given_dtype)
+            others = native.shared(beside, numbers) if beside or numbers else ()
+            if native.takes_few(shape, first.size):
+                return given(native.of_few(rows, others))
             out = [
                 np.empty(shape if row else where.single, result_dtype(kind, given_dtype))
                 for row, kind in zip(kept, kinds, strict=True)
             ]
-            native = NativeRows(kernels, name, kernel, kept, together, where, given_dtype)
-            native.run(rows, native.shared(beside, numbers) if beside or numbers else (), out)
+            native.run(rows, others, out)
             return given(out)
     if given_dtype.char in REDUCED:
         wide = [upcast(a) for a in rows], [None if a is None else upcast(a) for a in shared]
@@ -89,6 +94,8 @@ def run_body(
             return given([np.empty(shape, result_dtype(kind, given_dtype, dtype)) for kind in kinds])
         if nonempty:
             check_nonempty(shape, dim, nonempty)
+    if isinstance(form, str):
+        return fold_rows(dtype, form, first, axes, keepdim)
     functions = partial(folded, dtype), partial(scanned if shape else scanned_alone, dtype)
     if not shape:
         one = [None if a is None else a.reshape(1) for a in (*rows, *shared)]
@@ -147,6 +154,13 @@ def result_dtype(kind: str, given: DType, asked: DType | None = None) -> DType:
         case "own":
             return given
     return INT64 if kind == "int64" else BOOL
+
+
+def written_out(form: Form) -> Callable[..., Any]:
+    """The form as a function, be it one reduction."""
+    if not isinstance(form, str):
+        return form
+    return lambda fold, scan, axis, n, row: fold(form, row, axis)
 
 
 def sizes_beside(shape: Shape, axes: Shape) -> Shape:

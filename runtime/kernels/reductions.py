@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -167,9 +167,12 @@ def argmin(self: Array, dim: Dims, keepdim: bool) -> Array:
 
 
 def _arg(method: str, self: Array, dim: Dims, keepdim: bool) -> Array:
-    axes = axes_of(dim, self.ndim)
     if self.size == 0:
         check_nonempty(self.shape, dim, method)
+    return _place(method, self, axes_of(dim, self.ndim), keepdim)
+
+
+def _place(method: str, self: Array, axes: tuple[int, ...], keepdim: bool) -> Array:
     if len(axes) == 1 or len(axes) == self.ndim:
         return getattr(self, method)(axes[0] if len(axes) == 1 else None, keepdims=keepdim)
     others = [d for d in range(self.ndim) if d not in axes]
@@ -177,14 +180,12 @@ def _arg(method: str, self: Array, dim: Dims, keepdim: bool) -> Array:
     return getattr(rows, method)(-1).reshape(reduced_shape(self.shape, axes, keepdim))
 
 
-def at(self: Array, dim: Dims, keepdim: bool, places: Array) -> Array:
-    """What stands at ``places`` along a dim, which these keep with size 1."""
-    (axis,) = axes_of(dim, self.ndim)
-    if axis == self.ndim - 1 and self.flags.c_contiguous:
+def _at(self: Array, axes: tuple[int, ...], keepdim: bool, places: Array) -> Array:
+    """What stands at ``places`` along an axis, which is kept."""
+    if axes[0] == self.ndim - 1 and self.flags.c_contiguous:
         found = self.reshape(-1).take(places.reshape(-1) + row_starts(places.size, self.shape[-1]))
-        return found.reshape(reduced_shape(self.shape, (axis,), keepdim))
-    found = np.take_along_axis(self, places, axis)
-    return found if keepdim else found.squeeze(axis)
+        return found.reshape(places.shape)
+    return np.take_along_axis(self, places, axes[0])
 
 
 def evenly_distribute(grad_output: Array, self: Array, value: Array) -> Array:
@@ -217,8 +218,15 @@ def _reduce_logical(ufunc: np.ufunc, self: Array, dim: Dims, keepdim: bool) -> A
 def folded(dtype: DType | None, name: str, row: Array, axis: int | tuple[int, ...], *places: Array) -> Array:
     """What a reduction of bodies gives along axes of an array, which stay with size 1; sums, products and
     means as ``dtype``, by default the array's, int64 for bools and integers, of which there is no mean."""
+    return fold_rows(dtype, name, row, axis if isinstance(axis, tuple) else (axis,), True, *places)
+
+
+def fold_rows(
+    dtype: DType | None, name: str, row: Array, axes: tuple[int, ...], keepdim: bool, *places: Array
+) -> Array:
+    """The same over several axes; they go unless ``keepdim``."""
     asked = (dtype,) if name in ("sum", "prod", "mean") else places
-    return np.asarray(_FOLDS[name](row, axis if isinstance(axis, tuple) else (axis,), True, *asked))
+    return np.asarray(_FOLDS[name](row, axes, keepdim, *asked))
 
 
 #: The reductions of bodies, by their names.
@@ -230,9 +238,9 @@ _FOLDS: dict[str, Callable[..., Array]] = dict(
     min=amin,
     any=any_dims,
     all=all_dims,
-    argmax=argmax,
-    argmin=argmin,
-    at=at,
+    argmax=partial(_place, "argmax"),
+    argmin=partial(_place, "argmin"),
+    at=_at,
 )
 
 

@@ -305,3 +305,12 @@ def test_rows_without_elements() -> None:
 def test_of_a_product_none_follows() -> None:
     with pytest.raises(Underivable, match="which may have zeros"):
         derivative("out = self / prod(self)")
+
+
+def test_what_is_one_reduction() -> None:
+    """It is called by its name; what is more than that, or of other than the operand, is a function."""
+    texts = {"out = sum(self)": "sum", "out = max(abs(self))": "", "top = max(self)\nout = top + 1": ""}
+    assert {text: body(text).alone for text in texts} == texts
+    assert body("out = any(self)", "Tensor self").alone == "any"
+    assert not body("out = sum(weight) + sum(self)", WEIGHTED).alone
+    assert not body("out = sum(self)", TWO).alone

@@ -11,7 +11,7 @@ import pytest
 
 import tengen
 from tengen.core.costs import NATIVE_GRAIN
-from tengen.kernels import bodies, linalg, moments, parallel, reductions, rows, sums
+from tengen.kernels import bodies, linalg, moments, parallel, reductions, rows
 from tengen.kernels.native_kernels import kernels
 from tengen.kernels.nn import batch_norm, channels, normalization
 from tengen.testing import declared
@@ -36,8 +36,6 @@ def blocks(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
         monkeypatch.setattr(module, "ROWS_LARGE", 30)
     monkeypatch.setattr(rows, "ROWS_BLOCKS", 1)
     monkeypatch.setattr(rows, "UNBUFFERED", 16)
-    monkeypatch.setattr(sums, "ROW_SUM_MATRIX", 64)
-    monkeypatch.setattr(sums, "_ROW_SUM_MATRICES", {})
 
 
 pytestmark = [pytest.mark.usefixtures("blocks"), pytest.mark.filterwarnings("ignore")]
@@ -458,6 +456,29 @@ def test_results_do_not_depend_on_the_threads(threads: int) -> None:
     parallel.set_num_threads(threads)
     for found, one in zip(results(), expected, strict=True):
         np.testing.assert_array_equal(found, one)
+
+
+@pytest.mark.parametrize("kind", ["bfloat16", "float16", "float32", "float64"])
+@pytest.mark.parametrize("shape", [(3, 5), (2, 3, 4), (4, 1, 3), (40, 50)])
+def test_few_rows_are_as_many(kind: str, shape: tuple[int, ...]) -> None:
+    """Along each dim, several or all: what they give beside others, where threads share them."""
+    x = tengen.from_numpy(random("float64", *shape)).to(getattr(tengen, kind))
+    many = x.expand(600, *shape).contiguous()
+    for dims in (*[(d,) for d in range(-len(shape), 0)], (-2, -1), tuple(range(-len(shape), 0))):
+        for keepdim in (False, True):
+            for name in ("sum", "amax", "any", "mean"):
+                few, among = getattr(x, name)(dims, keepdim), getattr(many, name)(dims, keepdim)[7]
+                assert few.dtype is among.dtype and few.shape == among.shape
+                assert tengen.allclose(few.double(), among.double(), 1e-2 if "float16" in kind else 1e-6)
+        sizes = [shape[d] for d in dims]
+        if dims == tuple(range(-len(dims), 0)):
+            of_few, of_many = (tengen.native_layer_norm(a, sizes, None, None, 0.5) for a in (x, many))
+            for few, among in zip(of_few, of_many, strict=True):
+                assert few.dtype is among.dtype and few.shape == among[7].shape
+                assert tengen.allclose(few.double(), among[7].double(), 1e-2, 1e-2)
+        if len(dims) == 1:
+            for few, among in zip(x.max(dims[0]), many.max(dims[0]), strict=True):
+                assert tengen.equal(few, among[7])
 
 
 OF_PARTS = [n for n, o in declared.operators().items() if o.body is not None and o.body.together]

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from ..dims import axes_of_rows
 from ..nn import normalization as host
 from ..nn.batch_norm import batch_shapes
 from .common import Array, as_array
@@ -46,9 +47,8 @@ def native_layer_norm_backward(
 ) -> Gradients:
     """Gradients of input, weight and bias; None where there is none or the mask does not ask for it."""
     shape = tuple(normalized_shape)
-    host.layer_shapes(input, shape, None, None)
-    outer = tuple(range(input.ndim - len(shape)))
-    axes = tuple(range(len(outer), input.ndim))
+    axes = axes_of_rows(tuple(input.shape), shape, "normalized_shape")
+    outer = tuple(range(axes[0]))
     normalised = (input - mean) * rstd
     for_input = for_weight = for_bias = None
     if output_mask[0]:
@@ -71,8 +71,8 @@ def native_rms_norm_backward(
     output_mask: Sequence[bool],
 ) -> tuple[Array | None, Array | None]:
     """Gradients of input and weight; None where there is none or the mask does not ask for it."""
-    outer = tuple(range(input.ndim - len(normalized_shape)))
-    axes = tuple(range(len(outer), input.ndim))
+    axes = axes_of_rows(tuple(input.shape), tuple(normalized_shape), "normalized_shape")
+    outer = tuple(range(axes[0]))
     normalised = input * rstd
     for_input = for_weight = None
     if output_mask[0]:

@@ -118,7 +118,7 @@ def _over_last(kernel: Kernel, self: RaggedArray, chosen: Sequence[int], keepdim
 def run_body(
     kernels: None,
     name: str,
-    form: Callable[..., Any],
+    form: bodies.Form,
     results: bodies.Results,
     dim: int | Dims,
     sizes: str,

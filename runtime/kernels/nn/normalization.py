@@ -7,9 +7,7 @@ places) arrays; ``rstd`` is ``1 / sqrt(variance + eps)``, the variance being the
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,6 +17,7 @@ from ...machine_code import shared_from
 from .. import rows, sums
 from ..copies import in_rows
 from ..native_kernels import kernels
+from ..native_rows import rows_of
 from ..shares import share_columns, share_rows
 from . import channels
 from .common import Array, Shape
@@ -27,44 +26,6 @@ Gradients = tuple[Array | None, Array | None, Array | None]
 
 
 # -------------------------------------------------------------------------------- layers
-
-
-def layer_shapes(
-    input: Array, normalized_shape: Shape, weight: Array | None, bias: Array | None
-) -> tuple[int, int, Shape]:
-    """How many groups of how many elements, and the shape of the statistics. Meta shares it.
-
-    Raises RuntimeError when the input does not end in ``normalized_shape`` or weight and bias differ from it.
-    """
-    parameters = [None if p is None else tuple(p.shape) for p in (weight, bias)]
-    return _layer_shapes(tuple(input.shape), normalized_shape, *parameters)
-
-
-@lru_cache(256)
-def _layer_shapes(
-    input: Shape, normalized_shape: Shape, weight: Shape | None, bias: Shape | None
-) -> tuple[int, int, Shape]:
-    """As ``layer_shapes``, of shapes."""
-    if not normalized_shape:
-        raise RuntimeError(
-            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, "
-            "but got normalized_shape = []"
-        )
-    for name, parameter in (("weight", weight), ("bias", bias)):
-        if parameter is not None and parameter != normalized_shape:
-            raise RuntimeError(
-                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
-                f"{list(parameter)} and normalized_shape = {list(normalized_shape)}"
-            )
-    axis = len(input) - len(normalized_shape)
-    if axis < 0 or input[axis:] != normalized_shape:
-        expected = ", ".join(["*", *[str(n) for n in normalized_shape]])
-        raise RuntimeError(
-            f"Given normalized_shape={list(normalized_shape)}, expected input with shape [{expected}], "
-            f"but got input of size {list(input)}"
-        )
-    statistics = (*input[:axis], *[1] * len(normalized_shape))
-    return math.prod(input[:axis]), math.prod(normalized_shape), statistics
 
 
 def _repeated(row: Array | None, step: int, groups: int) -> Array | None:
@@ -128,7 +89,7 @@ def native_layer_norm_backward(
     output_mask: Sequence[bool],
 ) -> Gradients:
     """Gradients of input, weight and bias; None where there is none or the mask does not ask for it."""
-    groups, count, _ = layer_shapes(input, tuple(normalized_shape), None, None)
+    groups, count = rows_of(input.shape, tuple(normalized_shape), "normalized_shape", True).laid
     dtype = input.dtype
     grad, table = grad_out.reshape(groups, count), input.reshape(groups, count)
     large = input.size > ROWS_LARGE and count > 0

@@ -12,8 +12,8 @@ import numpy as np
 from ...core.costs import ROWS_LARGE
 from .. import rows, sums
 from ..native_kernels import kernel_of_floats
+from ..native_rows import rows_of
 from .common import Array, Shape
-from .normalization import layer_shapes
 
 Gradients = tuple[Array | None, Array | None]
 
@@ -34,7 +34,7 @@ def native_rms_norm_backward(
     output_mask: Sequence[bool],
 ) -> Gradients:
     """Gradients of input and weight; None where there is none or the mask does not ask for it."""
-    groups, count, _ = layer_shapes(input, tuple(normalized_shape), None, None)
+    groups, count = rows_of(input.shape, tuple(normalized_shape), "normalized_shape", True).laid
     grad, table, rstds = grad_out.reshape(groups, count), input.reshape(groups, count), rstd.reshape(-1)
     large = input.size > ROWS_LARGE
     # A block is read twice, and stays in the cache meanwhile.
