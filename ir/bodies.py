@@ -33,6 +33,8 @@ from .expressions import (
 from .kernels import NativeKernel, Operand
 from .scans import Scan
 
+#: Functions of a row that give a place in it, and the reductions that find what stands there.
+PLACES = {"argmax": "max", "argmin": "min"}
 #: Functions of a row that give one number, and what Tensors call them.
 REDUCTIONS = {
     "sum": "sum",
@@ -42,7 +44,10 @@ REDUCTIONS = {
     "mean": "mean",
     "any": "any",
     "all": "all",
+    **{name: name for name in PLACES},
 }
+#: In the form over arrays, the fold that gives what stands at a place of a row.
+AT = "at"
 #: What marks a value on which, whatever it is, no result depends: it has no derivative.
 CONSTANT = "constant"
 #: The length of rows in bodies, and in the form over arrays the functions that reduce and scan, and the axis.
@@ -64,7 +69,7 @@ class Kind(Enum):
     TOTAL = "total"  # the same, of bools and integers int64; the dtype that is asked for
     MEAN = "mean"  # the same; of bools and integers there is none
     RUNNING = "running"  # as totals, but there is none as bool
-    COUNT = "int64"
+    INT64 = "int64"  # counts and places
     CONDITION = "bool"
     TEST = "test"  # bool, but uint8 of uint8
 
@@ -73,9 +78,14 @@ class Kind(Enum):
         """Whether it is true or false."""
         return self in (Kind.CONDITION, Kind.TEST)
 
+    @property
+    def in_steps(self) -> bool:
+        """Whether it has no derivative: conditions, counts and places."""
+        return self.is_condition or self is Kind.INT64
+
 
 #: Of kinds of results what the operands of native kernels are marked with.
-_MARKS = {Kind.COUNT: "int64", Kind.CONDITION: "bool", Kind.TEST: "bool"}
+_MARKS = {Kind.INT64: "int64", Kind.CONDITION: "bool", Kind.TEST: "bool"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +95,11 @@ class BodyCall:
     function: Expr
     kernels: Expr  # the namespace of native kernels, or None
     name: Expr  # of the one that is there, which what operands are given may decide
-    form: Lambda
+    form: Expr  # a function, or the name of the reduction that is all of it
     kept: tuple[bool, ...]
     kinds: tuple[str, ...]  # of the results: the values of Kind
     together: str  # what brings the results of parts of a row together, or ""
-    nonempty: bool  # whether rows must have elements
+    nonempty: str  # a reduction for which rows must have elements, or ""
     dim: Expr
     sizes: str  # of the argument that has the sizes of the last dims, if ``dim`` is that
     keepdim: Expr
@@ -116,14 +126,14 @@ class BodyCall:
                 (
                     kernels,
                     name,
-                    Lambda() as form,
+                    (Lambda() | Constant()) as form,
                     Elements(
                         "tuple",
                         (
                             Elements("tuple", kept),
                             Elements("tuple", kinds),
                             Constant(str() as together),
-                            Constant(bool() as nonempty),
+                            Constant(str() as nonempty),
                         ),
                     ),
                     dim,
@@ -193,10 +203,23 @@ class Body:
         return known
 
     @property
+    def alone(self) -> str:
+        """The reduction of the only operand that is all of it; else ""."""
+        match self.statements:
+            case [(_, Call(Name(name), (Name(row),)))] if name in REDUCTIONS and (row,) == self.rows:
+                return name
+        return ""
+
+    @property
     def together(self) -> str:
-        """The reduction that brings results of parts of a row together, means by their weights; else ""."""
+        """The reduction that brings results of parts of a row together, means by their weights; else "".
+
+        Of places it is one if they are those of elements of an operand.
+        """
         last = dict(self.statements)
         match [last[name] for name in self.results]:
+            case [Call(Name(name), (row,))] if name in PLACES:
+                return name if row == Name(self.rows[0]) and len(self.statements) == 1 else ""
             case [Call(Name(name), (row,))] if name in REDUCTIONS and not self.shared:
                 before = [row, *[e for n, e in self.statements if n != self.results[0]]]
                 apart = all([is_elementwise(e) and LENGTH not in names_in(e) for e in before])
@@ -204,9 +227,9 @@ class Body:
         return ""
 
     @property
-    def nonempty(self) -> bool:
-        """Whether rows must have elements: it takes an extreme of them, be there some or not."""
-        return any([_takes_extreme(expr) for _, expr in self.statements])
+    def nonempty(self) -> str:
+        """A reduction for which rows must have elements, an extreme or its place; "" if there is none."""
+        return next(filter(None, [_extreme(expr) for _, expr in self.statements]), "")
 
     def inlined(self, absent: Collection[str] = ()) -> tuple[Expr, ...]:
         """The results for rows that have elements, each as one expression of the arguments, without means.
@@ -311,8 +334,12 @@ def kind_of(expr: Expr, known: Mapping[str, Kind]) -> Kind:
             return Kind.CONDITION
         case Call(Name("any" | "all")):
             return Kind.TEST
+        case Call(Name(name)) if name in PLACES:
+            return Kind.INT64
+        case Subscript(value):
+            return kind_of(value, known)
         case Call(Name("sum" | "prod"), (row,)):
-            return Kind.COUNT if kind_of(row, known).is_condition else Kind.TOTAL
+            return Kind.INT64 if kind_of(row, known).is_condition else Kind.TOTAL
         case Call(Name("mean")):
             return Kind.MEAN
         case Call(Name("cumsum" | "cumprod")):
@@ -365,13 +392,14 @@ def _asked(expr: Expr) -> Expr:
     return rewritten(expr, change)
 
 
-def _takes_extreme(expr: Expr) -> bool:
+def _extreme(expr: Expr) -> str:
+    """An extreme, or its place, that an expression takes of rows whether they have elements or not, or ""."""
     match expr:
         case Conditional(Name(condition)) if condition == LENGTH:  # of none it is something else
-            return False
-        case Call(Name("max" | "min")):
-            return True
-    return any(map(_takes_extreme, expr.parts))
+            return ""
+        case Call(Name(name)) if name in PLACES or name in PLACES.values():
+            return name
+    return next(filter(None, map(_extreme, expr.parts)), "")
 
 
 def is_number(expr: Expr, numbers: Collection[str]) -> bool:
@@ -379,6 +407,8 @@ def is_number(expr: Expr, numbers: Collection[str]) -> bool:
     match expr:
         case Name(name):
             return name in numbers or name in CONSTANTS
+        case Subscript():
+            return True
         case Call(_, arguments):
             return is_reduction(expr) or all([is_number(a, numbers) for a in arguments])
         case Conditional(_, then, otherwise):
@@ -395,6 +425,9 @@ def _of_machine(expr: Expr, absent: Collection[str], known: Mapping[str, Kind]) 
                 return value
             case Call(Name("sum"), (row,)) if kind_of(row, known).is_condition:
                 return Call(Name("count"), (row,))
+            case Call(Name(name), (row,)) if name in PLACES:
+                found = Operation("==", (row, Call(Name(PLACES[name]), (row,))))
+                return Call(Name("where_first"), (Operation("|", (found, Operation("!=", (row, row)))),))
             case Call(Name("any" | "all" as name), (row,)):
                 return _tested(name, row, kind_of(row, known).is_condition)
         scan = Scan.read(part)
@@ -420,6 +453,8 @@ def _of_arrays(expr: Expr) -> Expr:
             return value
         case Call(Name(name), (row,)) if is_reduction(expr):
             return Call(Name(FOLD), (Constant(name), row, Name(AXIS)))
+        case Subscript(row, place):
+            return Call(Name(FOLD), (Constant(AT), row, Name(AXIS), place))
         case Call(Name(name), arguments):
             return Call(dotted(f"xp.{name}"), arguments)
         case Name(name) if name in CONSTANTS:

@@ -19,6 +19,7 @@ from ...ir.bodies import (
     FOLD,
     KEEPDIM,
     LENGTH,
+    PLACES,
     REDUCTIONS,
     SCAN,
     Body,
@@ -33,8 +34,10 @@ from ...ir.expressions import (
     Expr,
     Name,
     Operation,
+    Subscript,
     names_in,
 )
+from ...ir.lower.reductions import NAMES as NATIVE_REDUCTIONS
 from ...ir.reader import read_assignments
 from ...ir.scans import AFTER, BEFORE, REVERSE, SCANS, Scan
 from ..model.diagnostics import Report, one_of, suggestion
@@ -83,7 +86,7 @@ def with_what_follows(schema: Schema, fields: Mapping[str, Located]) -> Mapping[
 def result_of(body: Body, of_floats: bool) -> str:
     """How the dtypes of results follow, as `result` says it. ``of_floats``: it computes in nothing else."""
     kinds = {*body.kinds}
-    if kinds in ({Kind.CONDITION}, {Kind.COUNT}):
+    if kinds in ({Kind.CONDITION}, {Kind.INT64}):
         return next(iter(kinds)).value
     totals = {Kind.TOTAL, Kind.MEAN, Kind.RUNNING} if of_floats and not body.takes_dtype else set()
     return "same" if kinds <= {Kind.OWN, *totals} else "dynamic"
@@ -127,6 +130,9 @@ class _BodyReader:
         self.of_rows: set[str] = set()
         self.constant: dict[str, int] = {}
         self.known = {*self.tensors, *self.numbers}
+        self.named = {r.name for r in schema.returns}
+        #: Names that are a place in each row.
+        self.places: set[str] = set()
         self.good = True
 
     def wrong(self, message: str, at: int = 0, length: int = 1, expected: str = "", help: str = "") -> None:
@@ -209,14 +215,17 @@ class _BodyReader:
             what = "an argument" if target.id in {*self.tensors, *self.numbers} else "known"
             self.wrong(f'"{target.id}" is {what} already', at, length, "another name: none is assigned twice")
             return None
-        if target.id in (*REDUCTIONS, *SCANS, CONSTANT, *self.primitives):
-            self.wrong(f'"{target.id}" is a function', at, length, "another name")
+        if self.is_function(target.id):
+            expected = f"{target.id}_, which is the result" if target.id in self.named else "another name"
+            self.wrong(f'"{target.id}" is a function', at, length, expected)
             return None
-        if target.id in (AXIS, FOLD, SCAN, BEFORE, AFTER) or is_called(target.id):
+        if target.id in (AXIS, FOLD, SCAN, BEFORE, AFTER, *NATIVE_REDUCTIONS) or is_called(target.id):
             self.wrong(f'generated code uses the name "{target.id}" itself', at, length, "another name")
             return None
         self.check(value)
         self.known.add(target.id)
+        if self.is_place(value):
+            self.places.add(target.id)
         if is_number(value, self.numbers):
             self.numbers.add(target.id)
         if names_in(value) & {*self.rows, *self.of_rows}:
@@ -229,6 +238,7 @@ class _BodyReader:
         """The names of the results, all of which are assigned."""
         returns = self.schema.returns
         names = [r.name or (RESULT if len(returns) == 1 else f"{RESULT}{i}") for i, r in enumerate(returns)]
+        names = [f"{name}_" if self.is_function(name) else name for name in names]
         missing = [name for name in names if name not in dict(statements)]
         if missing and self.good:
             self.wrong(f"nothing is assigned to {one_of(missing)}", expected="each result is assigned")
@@ -237,6 +247,10 @@ class _BodyReader:
                 at, expected = self.constant[name], f"what is made of {one_of(self.rows)}"
                 self.wrong(f'the result "{name}" is the same for all rows', at, len(name), expected)
         return tuple(names)
+
+    def is_function(self, name: str) -> bool:
+        """Whether it is a function of the language: a result of that name has an underscore behind it."""
+        return name in (*REDUCTIONS, *SCANS, CONSTANT, *self.primitives)
 
     # -- expressions ---------------------------------------------------------------------------
 
@@ -267,6 +281,11 @@ class _BodyReader:
                 expected = one_of([LENGTH, *sorted(self.optional)])
                 self.wrong("a body chooses by what may be None, and by n", at, length, expected)
                 return
+            case Subscript(row, place):
+                self.check(row)
+                self.check(place)
+                self.pick(row, place)
+                return
             case Operation(symbol, operands) if symbol in _OPERATORS:
                 for operand in operands:
                     self.check(operand)
@@ -278,7 +297,7 @@ class _BodyReader:
                 if keywords:
                     self.direction(expr, name, keywords[0].span[0])
                 return
-        expected = "arithmetic, comparisons, functions, reductions and scans"
+        expected = "arithmetic, comparisons, functions, reductions, scans and elements at places"
         self.wrong(f"a body has no {type(expr).__name__.lower()}", at, length, expected)
 
     def call(self, name: str, arguments: tuple[Expr, ...], at: int) -> None:
@@ -297,6 +316,26 @@ class _BodyReader:
             self.wrong(f"{name} takes a row, and this is one number for each", at, len(name), "a row")
         elif name in SCANS:
             self.order(name, at)
+
+    def is_place(self, expr: Expr) -> bool:
+        """Whether it is a place in each row."""
+        match expr:
+            case Name(name):
+                return name in self.places
+            case Call(Name(name)):
+                return name in PLACES
+        return False
+
+    def pick(self, row: Expr, place: Expr) -> None:
+        """Report what has no elements at places, and what is no place."""
+        if not (isinstance(row, Name) and row.id in self.rows):
+            self.wrong("an element is taken of rows of an operand", row.span[0], expected=one_of(self.rows))
+        elif not self.is_place(place):
+            expected = f"what {one_of([*PLACES])} give"
+            self.wrong("an element stands at a place", place.span[0], expected=expected)
+        elif self.several:
+            expected = "over an argument that is an int"
+            self.wrong("an element is taken of rows along one dim", row.span[0], len(row.id), expected)
 
     def order(self, name: str, at: int) -> None:
         """Report a scan of rows whose elements have no order, or in which a name means two things."""

@@ -248,11 +248,12 @@ class KernelChecker:
             functions = self.sources.functions.find(name, self.modules[backend.name]) if name else ()
             if functions:
                 form, calls = self.with_primitives(body.form())
+                alone = body.alone
                 call = BodyCall(
                     Name(name),
                     Name(NATIVE_KERNELS),
                     body.by_presence(lambda absent: Constant(name_without(native, absent))),
-                    form,
+                    Constant(alone) if alone else form,
                     body.kept,
                     tuple([kind.value for kind in body.kinds]),
                     body.together,

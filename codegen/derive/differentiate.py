@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...ir.bodies import Kind
 from ..model.names import EXPLICIT
 from ..model.operators import EXPRESSIONS, Declarations, Derivative, Kernel, Operator
 from ..parse.formula import result_names
@@ -68,8 +67,8 @@ def _plans(operator: Operator, language: Language) -> Iterator[Plan]:
     """With the inputs saved, and where that is allowed with the result."""
     body = operator.body
     if body is not None:
-        if {*body.kinds} <= {Kind.CONDITION, Kind.TEST, Kind.COUNT}:
-            raise Underivable("its results are conditions, or counts")
+        if all([kind.in_steps for kind in body.kinds]):
+            raise Underivable("its results are conditions, counts or places")
         results = result_names(operator.schema.returns)
         for saved in ((), *[(name,) for name in results], results):
             yield RowsPlan(operator, body, language, saved)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from ...ir.bodies import CONSTANT, CONSTANTS, LENGTH, Body, is_reduction
+from ...ir.bodies import CONSTANT, CONSTANTS, LENGTH, PLACES, Body, is_reduction
 from ...ir.expressions import (
     BINARY,
     UNARY,
@@ -26,6 +26,7 @@ from ...ir.expressions import (
     Name,
     Operation,
     Parameter,
+    Subscript,
     free_names,
     replaced,
     walk,
@@ -304,6 +305,17 @@ class _RowsWriter(_Writer):
                 return Call(
                     self.called("scanned", None), (Constant(_SCANS[scan.name]), row, Name(self.body.dim), way)
                 )
+            case Call(Name(name), (row,)) if name in PLACES:
+                if self.body.dim and self.body.several:
+                    raise NoForm(f"ONNX has {name} along one dim, or of all")
+                self.steps += 1
+                dim = Name(self.body.dim) if self.body.dim else Constant(None)
+                where = self.value(row), dim, Constant(True), Constant(name == "argmax")
+                return Call(self.called("position", None), where)
+            case Subscript(row, place):
+                self.steps += 1
+                found = self.value(row), Name(self.body.dim), self.value(place)
+                return Call(self.called("at_place", None), found)
             case Call(Name(name), (row,)) if is_reduction(expr):
                 if name not in _REDUCTIONS:
                     raise NoForm(f"ONNX has no {name} of rows")

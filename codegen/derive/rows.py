@@ -1,19 +1,21 @@
 """Differentiate: the derivatives of operators over rows, by their bodies.
 
 As of pointwise operators the chain rule has it all. What is new are reductions: what has one value for a row
-gets the sum of what each element gives it, and hands each element its share. A scan hands on what the
-functions of formulas/reduction.py that have its name say; one from the end is one of the row turned round.
+gets the sum of what each element gives it, and hands each element its share. What stands at a place hands
+on to that element. A scan hands on what the functions of formulas/reduction.py that have its name say; one
+from the end is one of the row turned round.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from ...ir.bodies import CONSTANT, CONSTANTS, LENGTH, REDUCTIONS, Body, is_given, is_reduction
-from ...ir.expressions import Attribute, Call, Conditional, Constant, Elements, Expr, Logical, Name
+from ...ir.bodies import CONSTANT, CONSTANTS, LENGTH, PLACES, REDUCTIONS, Body, is_given, is_reduction
+from ...ir.expressions import Attribute, Call, Conditional, Constant, Elements, Expr, Logical, Name, Subscript
 from ...ir.scans import Scan
-from ..model.operators import Operator
+from ..model.operators import Derivative, Operator
 from ..parse.formula import result_names
 from .graph import Graph, Node, Underivable, postorder
 from .plan import Language, Plan, is_real
@@ -22,8 +24,11 @@ _Nodes = dict[str, Node]
 #: The kinds of nodes that graphs of bodies have besides.
 _REDUCE, _ACROSS, _CONSTANT, _LENGTH = "reduce", "across", "constant", "length"
 _SCAN, _FLIP, _AS_ROW, _HELPER = "scan", "flip", "as_row", "helper"
+#: What stands at a place of a row, and a row of zeros but for what is put there.
+_AT, _PUT = "at", "put"
 #: Reductions on which results depend in steps.
 _TESTS = ("any", "all")
+_STEPS = (*_TESTS, *PLACES)
 #: The scan that is linear.
 _LINEAR = "cumsum"
 
@@ -51,7 +56,9 @@ class RowsGraph(Graph):
         """Whether there is a value for each element."""
         if node in self.own or node in self.shared:
             return True
-        return node.kind != _REDUCE and (node.kind == _AS_ROW or any(map(self.is_row, node.parts)))
+        if node.kind in (_REDUCE, _AT):
+            return False
+        return node.kind in (_AS_ROW, _PUT) or any(map(self.is_row, node.parts))
 
     def differs(self, node: Node) -> bool:
         """Whether there is a value for each row."""
@@ -91,6 +98,14 @@ class RowsGraph(Graph):
             return self.multiply(row, self.length)
         total = self._node(_REDUCE, (self._product(1, *inner),), name)
         return self._product(number, [*outer[0], total], outer[1])
+
+    def at(self, row: Node, place: Node) -> Node:
+        """What stands at a place of a row."""
+        return row if row is self.zero or not self.is_row(row) else self._node(_AT, (row, place))
+
+    def put(self, number: Node, place: Node) -> Node:
+        """A row that has a number at a place, and zeros."""
+        return number if number is self.zero else self._node(_PUT, (number, place))
 
     def scan(self, name: str, row: Node) -> Node:
         """A scan, from the beginning."""
@@ -157,6 +172,8 @@ class RowsGraph(Graph):
                     if scan.reverse
                     else self.scan(scan.name, row)
                 )
+            case Subscript(row, place):
+                return self.at(self.read(row, names), self.read(place, names))
             case Call(Name(name), (value,)) if is_reduction(tree):
                 return self.reduce(name, self.read(value, names))
         return super().read(tree, names)
@@ -170,6 +187,13 @@ class RowsGraph(Graph):
                 return self.with_dim(node.value)
             case "reduce":
                 return self._reduced(self.write(node.parts[0], named), node.value)
+            case "at":
+                row, place = [self.write(part, named) for part in node.parts]
+                return Call(Attribute(row, "gather"), (Name(self.body.dim), place))
+            case "put":
+                number, place = [self.write(part, named) for part in node.parts]
+                where = Name(self.body.dim), place, Attribute(first, "shape"), Constant(True)
+                return Call(Name("_value_selecting_reduction_backward"), (number, *where))
             case "flip" if node.parts[0].kind == _SCAN and node.parts[0].value == _LINEAR:
                 row = self.write(self.flip(node.parts[0].parts[0]), named)
                 return Call(Name("_cumsum_backward"), (row, Name(self.body.dim)))
@@ -214,6 +238,8 @@ class RowsGraph(Graph):
     def _reduced(self, row: Expr, name: str) -> Expr:
         """A reduction. Rows without elements have no extreme: any number does, for nothing is made of it."""
         dim = self.dims
+        if name in PLACES and self.body.several:
+            return self.helper("place_in_row", Constant(name), row, dim)
         if name in _TESTS and self.body.several:  # which take an empty list for no dims
             return Call(Attribute(row, name), (Logical("or", (dim, Constant(None))), Constant(True)))
         made, total = [
@@ -326,14 +352,16 @@ class RowsPlan(Plan):
         return [adjoints.get(node, graph.zero) for node in wanted]
 
     def differentiated(self, node: Node) -> tuple[Node, ...]:
-        return () if node.kind == _CONSTANT else node.parts[:1] if node.kind == _AS_ROW else node.parts
+        return () if node.kind == _CONSTANT else node.parts[:1] if node.kind in (_AS_ROW, _AT) else node.parts
 
     def _terms(self, node: Node, adjoint: Node) -> Iterable[tuple[Node, Node]]:
         """What a node hands to its parts."""
         graph, part = self.rows, node.parts[0] if node.parts else node
         match node.kind:
-            case "reduce" if node.value in _TESTS:
+            case "reduce" if node.value in _STEPS:
                 return
+            case "at":
+                yield part, graph.put(adjoint, node.parts[1])
             case "reduce":
                 yield part, graph.multiply(adjoint, self._share(node))
             case "flip":
@@ -379,8 +407,10 @@ class RowsPlan(Plan):
         graph, part = self.rows, node.parts[0] if node.parts else node
         moved = tangents.get(part, graph.zero)
         match node.kind:
-            case "reduce" if node.value in _TESTS:
+            case "reduce" if node.value in _STEPS:
                 return
+            case "at":
+                yield graph.at(moved, node.parts[1])
             case "reduce":
                 yield graph.reduce("sum", graph.multiply(moved, self._share(node)))
             case "flip":
@@ -407,8 +437,14 @@ class RowsPlan(Plan):
     def saved(self) -> Mapping[Node, str]:
         return {root: name for name, root in self.roots.items() if name in self.with_results and root.parts}
 
+    def derivative(self) -> Derivative:
+        smooth = tuple([not kind.in_steps for kind in self.body.kinds])
+        return replace(super().derivative(), output_differentiability=None if all(smooth) else smooth)
+
     def tangents(self) -> Mapping[str, Node]:
-        return {} if set(self.moved.values()) == {self.graph.zero} else self.moved
+        kinds = zip(self.results, self.body.kinds, strict=True)
+        moved = {name: self.moved[name] for name, kind in kinds if not kind.in_steps}
+        return {} if set(moved.values()) == {self.graph.zero} else moved
 
     def _helpers(self) -> dict[str, str]:
         return {**super()._helpers(), **{name: f"reduction.{name}" for name in sorted(self.rows.called)}}

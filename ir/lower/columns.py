@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..expressions import Call, Expr, Name
+from ..expressions import Call, Expr, Name, Subscript
 from ..kernels import NativeKernel
 from ..routines import Routines
 from .instructions import Instructions, Kind, Unlowerable, Value
@@ -52,8 +52,7 @@ class _Columns:
         self.arrays = Arrays(self.memory, kernel)
         self.rows = self.arrays.sizes[PLACES]
         self.count = self.body.add(f"uitofp i64 {self.rows} to {self.scalars.width.llvm}")
-        found = [r for done in self.plan.passes for r in done.reductions]
-        self.tiles = {r: self._tile(r) for r in found}
+        self.tiles = {r: self._tile(r) for r in self.plan.reductions}
         # Of the version, and of the tile, that is put out.
         self.follow = False
         self.pointers: dict[str, str] = {}
@@ -102,28 +101,31 @@ class _Columns:
     def _pass(self, done: Pass, shared: Mapping[Expr, ScalarOperand]) -> None:
         """All rows, in blocks; a block's sums are added to those of the blocks before."""
         for r in done.reductions:
-            self._fill(self.tiles[r].total, self.reductions.total_type_of(r), r)
+            first = self.reductions.first_total(r)
+            self._fill(self.tiles[r].total, self.reductions.total_type_of(r), first)
         with self.memory.over("0", self.rows, str(BLOCK)) as begin:
             end = self._least(self.body.add(f"add nuw nsw i64 {begin}, {BLOCK}"), self.rows)
             for r in done.reductions:
-                self._fill(self.tiles[r].block, self.reductions.type_of(r), r)
+                self._fill(self.tiles[r].block, self.reductions.type_of(r), self.reductions.first(r))
             size = self.body.add(f"sub i64 {end}, {begin}")
             whole = self.body.add(f"sub i64 {end}, {self.body.add(f'urem i64 {size}, {GROUP}')}")
             with self.memory.over(begin, whole, str(GROUP)) as row:
-                self._rows(done, row, GROUP, shared)
+                self._rows(done, row, begin, GROUP, shared)
             with self.memory.over(whole, end) as row:
-                self._rows(done, row, 1, shared)
+                self._rows(done, row, begin, 1, shared)
             for r in done.reductions:
-                self._bring_together(r)
+                self._bring_together(r, begin)
         for r in done.reductions:
             self._finish(r)
 
-    def _fill(self, tile: str, type_: str, reduction: Call) -> None:
+    def _fill(self, tile: str, type_: str, value: str) -> None:
         with self.memory.over("0", str(TILE), parallel=True) as column:
-            self._store(type_, self.reductions.first(reduction), tile, column)
+            self._store(type_, value, tile, column)
 
-    def _rows(self, done: Pass, row: str, count: int, shared: Mapping[Expr, ScalarOperand]) -> None:
-        """Some rows, for each column of the tile."""
+    def _rows(
+        self, done: Pass, row: str, begin: str, count: int, shared: Mapping[Expr, ScalarOperand]
+    ) -> None:
+        """Some rows of the block that begins with one, for each column of the tile."""
         rows = [row, *[self.body.add(f"add nuw nsw i64 {row}, {i}") for i in range(1, count)]]
         known = [_Values(self, r, dict(shared)) for r in rows]
         for values in known:
@@ -134,18 +136,19 @@ class _Columns:
                 type_, tile = self.reductions.type_of(reduction), self.tiles[reduction].block
                 acc = self._load(type_, tile, column)
                 for values in known:
-                    value = self.reductions.element(reduction, values.at(column, reduction.arguments[0]))
+                    operand = values.at(column, reduction.arguments[0])
+                    value = self.reductions.element(reduction, operand, values.row, begin)
                     target = f"%{self.body.name('acc')}"
                     self.reductions.bring_in(target, reduction, acc, value)
                     acc = target
                 self._store(type_, acc, tile, column)
 
-    def _bring_together(self, r: Call) -> None:
+    def _bring_together(self, r: Call, begin: str) -> None:
         type_, total_type, tile = self.reductions.type_of(r), self.reductions.total_type_of(r), self.tiles[r]
         with self.memory.over("0", self.width, parallel=True) as column:
             total, block = self._load(total_type, tile.total, column), self._load(type_, tile.block, column)
             target = f"%{self.body.name('total')}"
-            self.reductions.bring_together(target, r, total, block)
+            self.reductions.bring_together(target, r, total, block, begin)
             self._store(total_type, target, tile.total, column)
 
     def _finish(self, r: Call) -> None:
@@ -242,8 +245,11 @@ class _Values:
                 return self.columns.reduced(expr, column)
             case Name(name):
                 return self._element(name, column)
+            case Subscript(Name(name), index):
+                place = self.columns.scalars.value(self.at(column, index), Kind.LONG)
+                return self._element(name, column, self.columns.arrays.place(name, place))
         return self.columns.scalars.computed(expr, lambda part: self.at(column, part))
 
-    def _element(self, name: str, column: str) -> Value:
-        at = self.columns.at(name, self.row, column)
+    def _element(self, name: str, column: str, row: str = "") -> Value:
+        at = self.columns.at(name, row or self.row, column)
         return self.columns.memory.load(self.columns.arrays.operand(name), at, parallel=True)

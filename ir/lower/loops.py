@@ -95,6 +95,13 @@ class Memory:
             found = self.body.add(f"and i1 {found}, {condition}")
         return found
 
+    def any_of(self, conditions: Sequence[str]) -> str:
+        """Whether one of the conditions holds."""
+        found = "false"
+        for condition in conditions:
+            found = self.body.add(f"or i1 {found}, {condition}")
+        return found
+
     @contextmanager
     def over(self, begin: str, end: str, step: str = "1", parallel: bool = False) -> Iterator[str]:
         """A loop around what is put out inside: its index goes from ``begin`` to before ``end``.

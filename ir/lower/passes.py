@@ -11,7 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..expressions import Attribute, Call, Constant, Expr, Name, Operation, Subscript, free_names, replaced
+from ..expressions import (
+    ELEMENTWISE_COMPARISONS,
+    Attribute,
+    Call,
+    Constant,
+    Expr,
+    Name,
+    Operation,
+    Subscript,
+    free_names,
+    replaced,
+)
 from ..kernels import REDUCED, NativeKernel
 from ..routines import Routines
 from ..scans import NATIVE_SCANS
@@ -63,7 +74,7 @@ class Plan:
         # What is converted when it is read costs something, too.
         self.converted = {o.name for o in kernel.inputs if scratch and o.dtype in REDUCED}
         self.rows = {o.name for o in kernel.inputs if along in o.dims}
-        self.tables = {o.name: len(o.dims) > 1 for o in kernel.inputs if o.dims}
+        self.tables = {o.name: along in o.dims[1:] for o in kernel.inputs if o.dims}
         self.whole = {o.name for o in kernel.outputs if not o.dtype}
         known: dict[str, Expr] = {}
         for name, expr in kernel.statements:
@@ -77,6 +88,11 @@ class Plan:
         self.updates = [(replaced(table, inner), replaced(expr, inner)) for table, expr in kernel.updates]
         self.passes = self._passes(rows)
         self._keep(rows)
+
+    @property
+    def reductions(self) -> list[Call]:
+        """Those of all passes."""
+        return [reduction for done in self.passes for reduction in done.reductions]
 
     def _passes(self, rows: Mapping[str, Expr]) -> list[Pass]:
         found: dict[int, Pass] = {}
@@ -112,7 +128,7 @@ class Plan:
         """The costly parts of what a pass computes that an earlier one knew, the largest."""
         if is_reduction(expr) or not self.is_row(expr):
             return
-        if self.level(expr) < number and self._is_costly(expr):
+        if self.level(expr) < number and self._is_costly(expr) and not _is_condition(expr):
             yield expr
             return
         for part in expr.parts:
@@ -161,6 +177,14 @@ class Plan:
             case Operation(_, operands) | Call(_, operands, ()):
                 return any([self.is_row(o) for o in operands])
         raise Unlowerable(f"{type(expr).__name__.lower()} has no native form over rows")
+
+
+def _is_condition(expr: Expr) -> bool:
+    """Whether it is true or false, which no memory for numbers keeps."""
+    match expr:
+        case Operation(symbol):
+            return symbol in (*ELEMENTWISE_COMPARISONS, "&", "|", "~x")
+    return False
 
 
 def operands_of(expr: Expr) -> Sequence[Expr]:

@@ -1,4 +1,4 @@
-"""Lower: how the values of elements become one: sums, products, extremes, and whether any is true.
+"""Lower: how the values of elements become one: sums, products, extremes, whether any is true, or which.
 
 Sums are formed in blocks, in the kernel's width, and those of blocks are added in float64: they are as
 accurate as pairwise ones. An extreme is NaN where there is one, and 0 where it is a zero of any sign:
@@ -12,19 +12,26 @@ from .instructions import Instructions, Kind, Unlowerable, Value, float_constant
 from .scalars import Operand, ScalarLowering
 
 #: Functions of many values that give one, by what they start from.
-_FIRST = {"sum": 0.0, "prod": 1.0, "max": float("-inf"), "min": float("inf"), "any": 0.0, "count": 0.0}
-NAMES = tuple(_FIRST)
-#: Those of conditions, and what the values of blocks are brought together in where that is another type.
-_OF_CONDITIONS = ("any", "count")
-_TOTALS = {"sum": "double", "count": "i64"}
+_FIRST = {"sum": 0.0, "prod": 1.0, "max": float("-inf"), "min": float("inf")}
+#: Those of conditions: ``where_first`` is the place of the first that holds, counted from its block's.
+_OF_CONDITIONS = {"any": 0, "count": 0, "where_first": (1 << 31) - 1}
+NAMES = (*_FIRST, *_OF_CONDITIONS)
+#: What the values of blocks are brought together in where that is another type, and the place of none.
+_TOTALS = {"sum": "double", "count": "i64", "where_first": "i64"}
+_NOWHERE = (1 << 63) - 1
 
 
 def is_reduction(expr: Expr) -> bool:
     """Whether an expression makes one value of many."""
     match expr:
-        case Call(Name(name)) if name in _FIRST:
+        case Call(Name(name)) if name in NAMES:
             return True
     return False
+
+
+def is_first(reduction: Call) -> bool:
+    """Whether it gives a place."""
+    return _name(reduction) == "where_first"
 
 
 def _name(reduction: Call) -> str:
@@ -48,17 +55,26 @@ class Reductions:
         return _TOTALS.get(_name(reduction)) or self.type_of(reduction)
 
     def first(self, reduction: Call) -> str:
-        """What either starts from."""
+        """What a block starts from."""
         name = _name(reduction)
-        return "0" if name in _OF_CONDITIONS else float_constant(_FIRST[name], self.scalars.width)
+        if name in _OF_CONDITIONS:
+            return str(_OF_CONDITIONS[name])
+        return float_constant(_FIRST[name], self.scalars.width)
 
-    def element(self, reduction: Call, operand: Operand) -> str:
-        """The value of an element, as it is brought in."""
+    def first_total(self, reduction: Call) -> str:
+        """What the blocks start from."""
+        return str(_NOWHERE) if _name(reduction) == "where_first" else self.first(reduction)
+
+    def element(self, reduction: Call, operand: Operand, place: str, begin: str) -> str:
+        """The value of an element at a place, as it is brought into a block that begins at another."""
         name = _name(reduction)
         if name not in _OF_CONDITIONS:
             return self.scalars.text(operand, Kind.FLOAT)
         if not isinstance(operand, Value) or operand.kind is not Kind.BOOL:
             raise Unlowerable(f"{name} takes a condition")
+        if name == "where_first":
+            behind = self.body.add(f"trunc i64 {self.body.add(f'sub i64 {place}, {begin}')} to i32")
+            return self.body.add(f"select i1 {operand.text}, i32 {behind}, i32 {self.first(reduction)}")
         return self.body.add(f"zext i1 {operand.text} to i32")
 
     def bring_in(self, target: str, reduction: Call, acc: str, value: str) -> None:
@@ -72,13 +88,19 @@ class Reductions:
             self.body.put(f"{target} = add nuw nsw {type_} {acc}, {value}")
         elif name == "any":
             self.body.put(f"{target} = or {type_} {acc}, {value}")
+        elif name == "where_first":
+            self._least(target, type_, acc, value)
         else:
             intrinsic = f"llvm.{name}imum.{self.scalars.width.suffix}"
             self.body.intrinsics.add(f"declare {type_} @{intrinsic}({type_}, {type_})")
             self.body.put(f"{target} = call nsz {type_} @{intrinsic}({type_} {acc}, {type_} {value})")
 
-    def bring_together(self, target: str, reduction: Call, total: str, block: str) -> None:
-        """``target`` is the total of the blocks before, and of one more."""
+    def _least(self, target: str, type_: str, a: str, b: str) -> None:
+        self.body.intrinsics.add(f"declare {type_} @llvm.smin.{type_}({type_}, {type_})")
+        self.body.put(f"{target} = call {type_} @llvm.smin.{type_}({type_} {a}, {type_} {b})")
+
+    def bring_together(self, target: str, reduction: Call, total: str, block: str, begin: str) -> None:
+        """``target`` is the total of the blocks before, and of one more, which begins at a place."""
         name = _name(reduction)
         if name not in _TOTALS:
             self.bring_in(target, reduction, total, block)
@@ -87,16 +109,25 @@ class Reductions:
             block = self.body.add(f"zext i32 {block} to i64")
             self.body.put(f"{target} = add i64 {total}, {block}")
             return
+        if name == "where_first":
+            none = self.body.add(f"icmp eq i32 {block}, {self.first(reduction)}")
+            place = self.body.add(f"add i64 {self.body.add(f'zext i32 {block} to i64')}, {begin}")
+            self._least(target, "i64", total, self.body.add(f"select i1 {none}, i64 {_NOWHERE}, i64 {place}"))
+            return
         if self.scalars.width.llvm == "float":
             block = self.body.add(f"fpext float {block} to double")
         self.body.put(f"{target} = fadd double {total}, {block}")
+
+    def is_missing(self, reduction: Call, total: str) -> str:
+        """Whether none of the blocks so far has the place that is looked for."""
+        return self.body.add(f"icmp eq i64 {total}, {self.first_total(reduction)}")
 
     def result(self, reduction: Call, total: str) -> Value:
         """What a total stands for."""
         name = _name(reduction)
         if name == "any":
             return Value(self.body.add(f"icmp ne i32 {total}, 0"), Kind.BOOL)
-        if name == "count":
+        if name in ("count", "where_first"):
             return Value(total, Kind.LONG)
         if name == "sum" and self.scalars.width.llvm == "float":
             total = self.body.add(f"fptrunc double {total} to float")

@@ -11,11 +11,13 @@ from ..scans import AFTER, BEFORE
 from .instructions import Instructions, Kind, Unlowerable, Value
 from .loops import Arrays, Memory
 from .passes import LENGTH, PLACES, Pass, Plan, go_back, is_scan, operands_of
-from .reductions import Reductions
+from .reductions import Reductions, is_first
 from .scalars import Operand as ScalarOperand, ScalarLowering
 
 #: The elements of which one sum is formed: in vectors where they are contiguous, else one after the other.
 BLOCK = {"scratch": 4096, "rows": 4096, "strided": 128}
+#: And where a pass looks for places alone: it ends with the block in which they are.
+LOOKING = 256
 #: Memory of the function's own, where rows are converted when they are read: for rows of so many elements.
 SCRATCH, SCRATCH_LENGTH = ("scratch.0", "scratch.1", "scratch.2"), 4096
 
@@ -61,6 +63,8 @@ class _Rows:
             [s for plan in self.plans.values() for done in plan.passes for s in _scans(done)]
         )
         self.back = go_back(scans)
+        if self.back and any([is_first(r) for plan in self.plans.values() for r in plan.reductions]):
+            raise Unlowerable("places are counted from the beginning, and scans go from the end")
         self.carries = {scan: body.add("alloca double, align 8") for scan in scans}
         if "scratch" in self.plans:
             for name in SCRATCH:
@@ -192,9 +196,10 @@ class _Rows:
         body.put(f"{begin} = phi i64 [0, %{before}], [{end}, %end.{name}]")
         totals = {r: f"%{body.name('total')}" for r in done.reductions}
         for r, total in totals.items():
-            type_, first = reductions.total_type_of(r), reductions.first(r)
+            type_, first = reductions.total_type_of(r), reductions.first_total(r)
             body.put(f"{total} = phi {type_} [{first}, %{before}], [{total}.next, %end.{name}]")
-        limit = body.add(f"add nuw nsw i64 {begin}, {BLOCK[self.version]}")
+        looking = all(map(is_first, done.reductions)) and not (done.results or done.kept)
+        limit = body.add(f"add nuw nsw i64 {begin}, {LOOKING if looking else BLOCK[self.version]}")
         body.intrinsics.add("declare i64 @llvm.smin.i64(i64, i64)")
         body.put(f"{end} = call i64 @llvm.smin.i64(i64 {limit}, i64 {self.length})")
         self.block = name
@@ -202,8 +207,11 @@ class _Rows:
         body.put(f"br label %end.{name}")
         body.label(f"end.{name}")
         for r, value in found.items():
-            reductions.bring_together(f"{totals[r]}.next", r, totals[r], value)
+            reductions.bring_together(f"{totals[r]}.next", r, totals[r], value, begin)
         more = body.add(f"icmp slt i64 {end}, {self.length}")
+        if looking:
+            missing = [reductions.is_missing(r, f"{total}.next") for r, total in totals.items()]
+            more = self.memory.all_of([more, self.memory.any_of(missing)])
         after = body.name("after")
         body.put(f"br i1 {more}, label %{name}, label %{after}")
         self._begin(after)
@@ -229,7 +237,8 @@ class _Rows:
             body.put(f"{so_far[r]} = phi {type_} [{value}, %{head}], [{so_far[r]}.next, %{name}]")
         element = _Element(self, index)
         for r, acc in so_far.items():
-            reductions.bring_in(f"{acc}.next", r, acc, reductions.element(r, element.value(r.arguments[0])))
+            value = reductions.element(r, element.value(r.arguments[0]), index, begin)
+            reductions.bring_in(f"{acc}.next", r, acc, value)
         for memory, expr in (*done.kept, *done.results):
             element.store(memory, expr)
         self.memory.loop_end(following, index, end, after, name)

@@ -150,19 +150,22 @@ def rms_norm(
 ) -> Tensor:
     """Division by the root mean square. RuntimeError where ``normalized_shape`` is not that of the last
     dimensions; NotImplementedError for integers."""
-    if has_operator(input._type, "_native_rms_norm") and (weight is None or weight._type is input._type):
+    if eps is None:
+        eps = finfo(input.dtype).eps if input.is_floating_point() or input.is_complex() else 0.0
+    fused = has_operator(input._type, "_native_rms_norm_backward")
+    if fused and (weight is None or weight._type is input._type):
         return F._native_rms_norm(input, normalized_shape, weight, eps)[0]
     from ..core.errors import explain
-    from ..kernels.nn.normalization import layer_shapes
+    from ..kernels.bodies import check_shared
+    from ..kernels.dims import axes_of_rows
 
     try:
-        layer_shapes(input, tuple(normalized_shape), weight, None)
+        axes = axes_of_rows(tuple(input.shape), tuple(normalized_shape), "normalized_shape")
+        check_shared(tuple(input.shape), axes, [] if weight is None else [tuple(weight.shape)])
     except RuntimeError as error:
         raise explain(error, "rms_norm") from None
     if not (input.is_floating_point() or input.is_complex()):
         raise NotImplementedError(f"rms_norm: not implemented for {input.dtype}")
-    if eps is None:
-        eps = finfo(input.dtype).eps
     dims = tuple(range(-len(normalized_shape), 0))
     out = input * ((input * input).mean(dims, True) + eps).rsqrt()
     if weight is not None:

@@ -103,10 +103,6 @@ STRIDED_ROWS: Final = 1 << 10
 
 #: Sums: so many products are added one by one; of more, a batch costs less.
 FEW_PRODUCTS: Final = 3
-#: Of so many shapes it is kept how their sums are formed.
-SUM_SHAPES_CACHED: Final = 4096
-#: Of matrices with at most this many elements times columns, sums of rows are formed for each element.
-ROW_SUM_MATRIX: Final = 4096
 #: The places of the first elements of so many rows are kept.
 ROW_STARTS_CACHED: Final = 1024
 #: Scans whose parts run side by side are faster than ``accumulate``.

@@ -51,7 +51,7 @@ int are_rows(PyObject *given) {
 }
 
 /* Whether the last dim of such an array has the only size in a tuple.
-   Repeats kernels/nn/normalization.py: layer_shapes. Compared by test_kernels.py: test_kernels. */
+   Repeats kernels/dims.py: axes_of_rows. Compared by test_kernels.py: test_kernels. */
 int have_rows_of(PyObject *array, PyObject *shape) {
     if (!PyTuple_CheckExact(shape) || PyTuple_GET_SIZE(shape) != 1 || !are_rows(array)) return 0;
     PyObject *size = PyTuple_GET_ITEM(shape, 0);

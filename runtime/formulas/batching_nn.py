@@ -265,7 +265,7 @@ def layer_norm_backward_batched(
 
 
 def rms_norm_batched(
-    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, eps: float | None
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, eps: float
 ) -> tuple[Tensor, ...]:
     """``_native_rms_norm`` with a batched weight."""
     out, rstd = F._native_rms_norm(input, normalized_shape, None, eps)

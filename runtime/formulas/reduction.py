@@ -98,6 +98,15 @@ def selected(self: Tensor, dim: int, indices: Tensor, keepdim: bool) -> Tensor:
     return self.gather(dim, indices.unsqueeze(dim)).squeeze(dim)
 
 
+def place_in_row(name: str, self: Tensor, dim: Dims) -> Tensor:
+    """What ``argmax`` or ``argmin`` find over several dims, which are kept: a place among their elements."""
+    dims = axes_of(dim, self.ndim)
+    others = [d for d in range(self.ndim) if d not in dims]
+    rows = self.permute([*others, *dims]).reshape([self.shape[d] for d in others] + [count_of(self, dim)])
+    found: Tensor = getattr(rows, name)(-1)
+    return found.reshape([1 if d in dims else n for d, n in enumerate(self.shape)])
+
+
 # -- moments -------------------------------------------------------------------------------------
 
 

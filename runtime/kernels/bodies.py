@@ -8,27 +8,33 @@ from typing import Any
 
 import numpy as np
 
+from ..core.costs import ROWS_LARGE
 from ..machine_code import Kernels
+from .copies import in_rows
 from .dims import Dims
 from .dtypes import FLOAT32, INT64, INTEGRAL, REDUCED, UINT8, DType, total_dtype
 from .native_kernels import kernel_of
-from .native_rows import NativeRows, rows_of
+from .native_rows import NativeRows, Rows, rows_of
 from .reduced import converted, upcast
-from .reductions import cast, check_nonempty, folded, mean_dtype
+from .reductions import cast, check_nonempty, fold_rows, folded, mean_dtype
+from .rows import run as in_blocks_of_rows
 from .scans import scanned, scanned_alone
 
 Array = Any
 Shape = tuple[int, ...]
 BOOL = np.dtype(bool)
+#: What computes a body of the functions that reduce and scan arrays, axes, the length of rows, the arrays and
+#: the numbers; or the name of the reduction that is all of it.
+Form = Callable[..., Any] | str
 #: Whether each result has rows, or a number for each; what its elements are (``result_dtype``); the reduction
-#: that brings the results of parts of a row together, or ""; whether rows must have elements.
-Results = tuple[Sequence[bool], Sequence[str], str, bool]
+#: that brings the results of parts of a row together, or ""; one for which rows must have elements, or "".
+Results = tuple[Sequence[bool], Sequence[str], str, str]
 
 
 def run_body(
     kernels: Kernels | None,
     name: str,
-    form: Callable[..., Any],
+    form: Form,
     results: Results,
     dim: int | Dims,
     sizes: str,
@@ -43,8 +49,7 @@ def run_body(
     ``sizes`` is what the argument is called that ``dim`` is, where that has the sizes of the last dims.
     Rows are taken in the ``dtype``, if there is one. Each of ``shared`` is one row for all: it has the sizes
     of those dims; or it is None.
-    ``kernels`` has native ones of the ``name``, for each dtype. ``form`` computes it of the functions that
-    reduce and scan arrays, axes, the length of rows, the arrays and the numbers. ``keepdim`` says whether
+    ``kernels`` has native ones of the ``name``, for each dtype. ``keepdim`` says whether
     results that are one number for each row keep the dims.
     RuntimeError for arrays of several shapes; IndexError for a bad dim, and where rows have no element that
     should, RuntimeError where that is of all dims.
@@ -63,15 +68,21 @@ def run_body(
     beside = [a for a in shared if a is not None]
     if beside:
         check_shared(shape, axes, [a.shape for a in beside])
+        if any([a.dtype != given_dtype for a in beside]) and given_dtype.char not in REDUCED:
+            shared = [None if a is None else cast(a, given_dtype) for a in shared]
+            beside = [a for a in shared if a is not None]
     if kernels is not None and axes and first.size:
         kernel = kernel_of(name, given_dtype, kernels)
         if kernel is not None and all([a.dtype == given_dtype for a in (*rows[1:], *beside)]):
+            native = NativeRows(kernels, name, kernel, kept, together, where, given_dtype)
+            others = native.shared(beside, numbers) if beside or numbers else ()
+            if native.takes_few(shape, first.size):
+                return given(native.of_few(rows, others))
             out = [
                 np.empty(shape if row else where.single, result_dtype(kind, given_dtype))
                 for row, kind in zip(kept, kinds, strict=True)
             ]
-            native = NativeRows(kernels, name, kernel, kept, together, where, given_dtype)
-            native.run(rows, native.shared(beside, numbers) if beside or numbers else (), out)
+            native.run(rows, others, out)
             return given(out)
     if given_dtype.char in REDUCED:
         wide = [upcast(a) for a in rows], [None if a is None else upcast(a) for a in shared]
@@ -82,17 +93,50 @@ def run_body(
         if all(kept):
             return given([np.empty(shape, result_dtype(kind, given_dtype, dtype)) for kind in kinds])
         if nonempty:
-            check_nonempty(shape, dim)
+            check_nonempty(shape, dim, nonempty)
+    if isinstance(form, str):
+        return fold_rows(dtype, form, first, axes, keepdim)
     functions = partial(folded, dtype), partial(scanned if shape else scanned_alone, dtype)
     if not shape:
         one = [None if a is None else a.reshape(1) for a in (*rows, *shared)]
         found = several(form(*functions, 0, 1, *one, *numbers))
         return given([a.reshape(()) for a in found])
+    if first.size > ROWS_LARGE and any(kept) and len(where.laid) == 2 and where.laid[0] > 1:
+        out = [
+            np.empty(shape if row else where.single, result_dtype(kind, given_dtype, dtype))
+            for row, kind in zip(kept, kinds, strict=True)
+        ]
+        _in_blocks(partial(form, *functions, 1, where.length), where, kept, rows, [*shared, *numbers], out)
+        return given(out)
     axis = axes[0] if len(axes) == 1 else axes
     wide_shape = sizes_beside(shape, axes)
     broadcast = [None if a is None else a.reshape(wide_shape) for a in shared]
     found = several(form(*functions, axis, where.length, *rows, *broadcast, *numbers))
     return given([a if row or keepdim else a.squeeze(axis) for a, row in zip(found, kept, strict=True)])
+
+
+def _in_blocks(
+    form: Callable[..., Any],
+    where: Rows,
+    kept: Sequence[bool],
+    rows: Sequence[Array],
+    others: Sequence[Any],
+    out: Sequence[Array],
+) -> None:
+    """Put into ``out`` what a form makes of rows: in blocks of them that stay in a cache, in threads.
+
+    ``others`` is what all rows share, arrays or numbers.
+    """
+    beside = [a.reshape(1, -1) if isinstance(a, np.ndarray) else a for a in others]
+    tables = [in_rows(a).reshape(where.laid) for a in rows]
+    results = [r.reshape(where.laid) if row else r.reshape(-1, 1) for r, row in zip(out, kept, strict=True)]
+
+    def block(*parts: Array) -> None:
+        found = several(form(*parts[: len(tables)], *beside))
+        for part, made in zip(parts[len(tables) :], found, strict=True):
+            part[...] = made
+
+    in_blocks_of_rows(block, *tables, *results)
 
 
 def result_dtype(kind: str, given: DType, asked: DType | None = None) -> DType:
@@ -110,6 +154,13 @@ def result_dtype(kind: str, given: DType, asked: DType | None = None) -> DType:
         case "own":
             return given
     return INT64 if kind == "int64" else BOOL
+
+
+def written_out(form: Form) -> Callable[..., Any]:
+    """The form as a function, be it one reduction."""
+    if not isinstance(form, str):
+        return form
+    return lambda fold, scan, axis, n, row: fold(form, row, axis)
 
 
 def sizes_beside(shape: Shape, axes: Shape) -> Shape:

@@ -71,12 +71,34 @@ class NativeRows(NamedTuple):
         number = np.float32 if self.dtype.char in REDUCED else self.dtype.type
         return [*[as_bits(in_rows(a).reshape(-1)) for a in beside], *[number(n) for n in numbers]]
 
+    def takes_few(self, shape: Shape, size: int) -> bool:
+        """Whether NumPy may go over rows, which are few, and results lie as they should."""
+        axes = self.rows.axes
+        last = self.rows.adjacent and axes[-1] == len(shape) - 1
+        return size <= STRIDED_ROWS and (last or (len(axes) == 1 and not any(self.kept)))
+
+    def of_few(self, arrays: Sequence[Array], shared: Sequence[Any]) -> list[Array]:
+        """What the kernel makes of few rows, along one dim or the last ones, and of what they share."""
+        shape, axes = arrays[0].shape, self.rows.axes
+        if len(axes) > 1:
+            arrays = [in_rows(a).reshape(self.rows.laid) for a in arrays]
+        axis = -1 if len(axes) > 1 else axes[0] - len(shape)
+        found = self.kernel(*map(as_bits, arrays), *shared, axis=axis)
+        made = found if isinstance(found, tuple) else (found,)
+        if self.dtype.char in REDUCED:
+            made = tuple([a.view(self.dtype) if a.dtype == np.uint16 else a for a in made])
+        single = self.rows.single
+        return [
+            np.asarray(a).reshape(shape if row else single) for a, row in zip(made, self.kept, strict=True)
+        ]
+
     def run(self, arrays: Sequence[Array], shared: Sequence[Any], results: Sequence[Array]) -> None:
         """Have the kernel put into ``results`` what it makes of arrays, and of what their rows share."""
         rows, kept = self.rows, self.kept
         contiguous = rows.adjacent and all([a.flags.c_contiguous for a in arrays])
         one, size, ndim = len(rows.axes) == 1, arrays[0].size, arrays[0].ndim
-        if not contiguous and len(arrays) == 1 and size == rows.length and self.together:
+        any_order = bool(self.together) and self.together not in ("argmax", "argmin")
+        if not contiguous and len(arrays) == 1 and size == rows.length and any_order:
             arrays, contiguous = [arrays[0].ravel("K")], True  # one row, in whatever order it lies
         elif rows.adjacent and rows.axes[-1] == ndim - 1 and not (one and size <= STRIDED_ROWS):
             arrays, contiguous = [*map(in_rows, arrays)], True
@@ -132,7 +154,10 @@ class NativeRows(NamedTuple):
         share_rows(self.kernel, whole, shared, (parts[:count],))
         if rest:
             self.kernel(*[t[t.size - rest :] for t in flat], *shared, out=(parts[count:].reshape(()),))
-        if self.together == "mean":
+        if self.together in ("argmax", "argmin"):
+            parts += np.arange(0, tables[0].size, NATIVE_GRAIN)
+            out[...] = parts[getattr(flat[0].take(parts), self.together)()]
+        elif self.together == "mean":
             parts[:count] *= NATIVE_GRAIN
             parts[count:] *= rest
             out[...] = folded(None, "sum", parts, 0) / self.dtype.type(tables[0].size)

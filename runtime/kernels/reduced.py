@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -56,12 +55,3 @@ def _by_kernel(kernel: np.ufunc, array: Array, dtype: DType) -> Array:
     out = np.empty(array.shape, dtype)
     share_elements(kernel, (array.reshape(-1),), (as_bits(out).reshape(-1),))
     return out
-
-
-def in_float32(kernel: Callable[..., Any], *arguments: Any) -> Any:
-    """What a kernel makes of arguments of which arrays of a reduced type become float32, rounded to that."""
-    narrow = next(a.dtype for a in arguments if isinstance(a, np.ndarray) and a.dtype.char in REDUCED)
-    found = kernel(*[upcast(a) if isinstance(a, np.ndarray) else a for a in arguments])
-    if isinstance(found, tuple):
-        return tuple([converted(np.asarray(a), narrow) for a in found])
-    return converted(np.asarray(found), narrow)

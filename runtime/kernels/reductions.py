@@ -10,18 +10,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from ..core.costs import ROW_STARTS_CACHED
-from .dims import Dims, reduce_dims, wrap_dim, wrap_dims
+from .dims import Dims, axes_of, reduce_dims, reduced_shape, wrap_dims
 from .dtypes import INT64, INTEGRAL, REDUCED, UINT8, DType, is_stored, total_dtype, with_truth
-from .native_kernels import as_rows, kernels
 from .reduced import upcast
-from .rows import has_contiguous_rows
-from .shares import share_rows
 from .sums import SUMMED, sum_floats
 
 Array = Any  # an ndarray, or the 0-d result of a ufunc
@@ -51,12 +48,11 @@ def cast(self: Array, dtype: DType) -> Array:
     return self.astype(dtype)
 
 
-def check_nonempty(
-    shape: tuple[int, ...], dim: int | Dims, without_dim: type[Exception] = RuntimeError
-) -> None:
-    """Raise as torch does when ``dim`` folds no element and the operation has no identity."""
+def check_nonempty(shape: tuple[int, ...], dim: int | Dims, name: str = "") -> None:
+    """Raise as torch does when ``dim`` folds no element and the operation of this name has no identity."""
     if dim is None or dim == ():
         if math.prod(shape) == 0:
+            without_dim = IndexError if name in ("argmax", "argmin") else RuntimeError
             hint = (
                 " Specify the reduction dim with the 'dim' argument." if without_dim is RuntimeError else ""
             )
@@ -136,12 +132,6 @@ def amax(self: Array, dim: Dims, keepdim: bool) -> Array:
     return reduce_dims(np.maximum, self, dim, keepdim)
 
 
-def take_in_rows(self: Array, places: Array, keepdim: bool) -> Array:
-    """The elements of the rows of a contiguous array at ``places``, which may be shorter by a dimension."""
-    found = self.reshape(-1).take(places.reshape(-1) + row_starts(places.size, self.shape[-1]))
-    return found.reshape((*self.shape[:-1], 1) if keepdim else self.shape[:-1])
-
-
 @lru_cache(maxsize=64)
 def _cached_row_starts(rows: int, columns: int) -> Array:
     found = np.arange(0, rows * columns, columns)
@@ -163,62 +153,39 @@ def amin(self: Array, dim: Dims, keepdim: bool) -> Array:
     return reduce_dims(np.minimum, self, dim, keepdim)
 
 
-def aminmax(self: Array, dim: int | None, keepdim: bool) -> tuple[Array, Array]:
-    """The least and the greatest over ``dim``. RuntimeError for no elements at all, IndexError for none along
-    ``dim``."""
-    dims = None if dim is None else (dim,)
-    if self.size == 0:
-        if dim is None:
-            raise RuntimeError(
-                "cannot compute aminmax over an empty dimension as the operation has no identity."
-            )
-        check_nonempty(self.shape, dims)
-    if dim is not None and has_contiguous_rows(self, dim) and (kernel := kernels.row_extremes) is not None:
-        shape = (*self.shape[:-1], 1) if keepdim else self.shape[:-1]
-        least, greatest = np.empty(shape, self.dtype), np.empty(shape, self.dtype)
-        share_rows(kernel, (as_rows(self),), (), (least.reshape(-1), greatest.reshape(-1)))
-        return least, greatest
-    return reduce_dims(np.minimum, self, dims, keepdim), reduce_dims(np.maximum, self, dims, keepdim)
-
-
-def argmax(self: Array, dim: int | None, keepdim: bool) -> Array:
+def argmax(self: Array, dim: Dims, keepdim: bool) -> Array:
     """Where the greatest stands, int64; the first of equal ones, the first NaN if there is one.
 
-    Without ``dim`` a position in the flattened array.
+    Over several dims, or all without ``dim``, it is a place among their elements in order.
     """
     return _arg("argmax", self, dim, keepdim)
 
 
-def argmin(self: Array, dim: int | None, keepdim: bool) -> Array:
+def argmin(self: Array, dim: Dims, keepdim: bool) -> Array:
     """Where the least stands, int64; the first of equal ones, the first NaN if there is one."""
     return _arg("argmin", self, dim, keepdim)
 
 
-def _arg(method: str, self: Array, dim: int | None, keepdim: bool) -> Array:
-    if dim is not None:
-        dim = wrap_dim(dim, self.ndim)
+def _arg(method: str, self: Array, dim: Dims, keepdim: bool) -> Array:
     if self.size == 0:
-        check_nonempty(self.shape, None if dim is None else (dim,), IndexError)
-    return getattr(self, method)(dim, keepdims=keepdim)
+        check_nonempty(self.shape, dim, method)
+    return _place(method, self, axes_of(dim, self.ndim), keepdim)
 
 
-def max_dim(self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
-    """The greatest along ``dim`` and where it stands, the first of equal ones; NaN is greatest."""
-    return _extremum(np.maximum, "argmax", self, dim, keepdim)
+def _place(method: str, self: Array, axes: tuple[int, ...], keepdim: bool) -> Array:
+    if len(axes) == 1 or len(axes) == self.ndim:
+        return getattr(self, method)(axes[0] if len(axes) == 1 else None, keepdims=keepdim)
+    others = [d for d in range(self.ndim) if d not in axes]
+    rows = self.transpose([*others, *axes]).reshape([self.shape[d] for d in others] + [count(self, axes)])
+    return getattr(rows, method)(-1).reshape(reduced_shape(self.shape, axes, keepdim))
 
 
-def min_dim(self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
-    """The least along ``dim`` and where it stands, the first of equal ones; NaN is least."""
-    return _extremum(np.minimum, "argmin", self, dim, keepdim)
-
-
-def _extremum(ufunc: np.ufunc, method: str, self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
-    indices = _arg(method, self, dim, keepdim)
-    if self.ndim == 0:
-        return self.copy(), indices
-    if (dim == -1 or dim == self.ndim - 1) and self.flags.c_contiguous and self.size:
-        return take_in_rows(self, indices, keepdim), indices
-    return ufunc.reduce(self, dim, keepdims=keepdim), indices
+def _at(self: Array, axes: tuple[int, ...], keepdim: bool, places: Array) -> Array:
+    """What stands at ``places`` along an axis, which is kept."""
+    if axes[0] == self.ndim - 1 and self.flags.c_contiguous:
+        found = self.reshape(-1).take(places.reshape(-1) + row_starts(places.size, self.shape[-1]))
+        return found.reshape(places.shape)
+    return np.take_along_axis(self, places, axes[0])
 
 
 def evenly_distribute(grad_output: Array, self: Array, value: Array) -> Array:
@@ -248,16 +215,32 @@ def _reduce_logical(ufunc: np.ufunc, self: Array, dim: Dims, keepdim: bool) -> A
     return result.astype(UINT8) if self.dtype == UINT8 else result
 
 
-def folded(dtype: DType | None, name: str, row: Array, axis: int | tuple[int, ...]) -> Array:
+def folded(dtype: DType | None, name: str, row: Array, axis: int | tuple[int, ...], *places: Array) -> Array:
     """What a reduction of bodies gives along axes of an array, which stay with size 1; sums, products and
     means as ``dtype``, by default the array's, int64 for bools and integers, of which there is no mean."""
-    asked = (dtype,) if name in ("sum", "prod", "mean") else ()
-    return np.asarray(_FOLDS[name](row, axis if isinstance(axis, tuple) else (axis,), True, *asked))
+    return fold_rows(dtype, name, row, axis if isinstance(axis, tuple) else (axis,), True, *places)
+
+
+def fold_rows(
+    dtype: DType | None, name: str, row: Array, axes: tuple[int, ...], keepdim: bool, *places: Array
+) -> Array:
+    """The same over several axes; they go unless ``keepdim``."""
+    asked = (dtype,) if name in ("sum", "prod", "mean") else places
+    return np.asarray(_FOLDS[name](row, axes, keepdim, *asked))
 
 
 #: The reductions of bodies, by their names.
 _FOLDS: dict[str, Callable[..., Array]] = dict(
-    sum=sum_dim, prod=prod_dim, mean=mean_dim, max=amax, min=amin, any=any_dims, all=all_dims
+    sum=sum_dim,
+    prod=prod_dim,
+    mean=mean_dim,
+    max=amax,
+    min=amin,
+    any=any_dims,
+    all=all_dims,
+    argmax=partial(_place, "argmax"),
+    argmin=partial(_place, "argmin"),
+    at=_at,
 )
 
 

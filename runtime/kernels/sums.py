@@ -18,16 +18,13 @@ from ..core.costs import (
     FEW_PRODUCTS,
     GEMV_ALONE,
     NATIVE_GRAIN,
-    ROW_SUM_MATRIX,
     SUM_BLOCK,
     SUM_BLOCK_MIN,
     SUM_GRAIN,
     SUM_ROWS_BLOCK,
     SUM_ROWS_LARGE,
-    SUM_SHAPES_CACHED,
     SUM_WHOLE,
 )
-from ..core.numbers import Numbers
 from .dims import Dims, reduce_dims, wrap_dims
 from .dtypes import FLOAT32, NATIVE_FLOATS, REDUCED
 from .native_kernels import as_bits, kernel_of, kernels, of_reduced_rows
@@ -40,10 +37,6 @@ Array = Any
 #: dtype.char of what ``sum_floats`` adds.
 SUMMED = NATIVE_FLOATS + REDUCED
 _ONES: dict[tuple[str, int], Array] = {}
-#: By the dtype: numbers as 0-d arrays, which ufuncs take in half the time.
-NUMBERS = {char: Numbers(np.full, char, "floating") for char in "fd"}
-_ROW_SUM_MATRICES: dict[tuple[str, tuple[int, ...]], Array] = {}
-_SQUARES: dict[tuple[str, int], Array] = {}
 
 
 def cached_ones(char: str, count: int) -> Array:
@@ -54,33 +47,6 @@ def cached_ones(char: str, count: int) -> Array:
         found.flags.writeable = False
         _ONES[char, count] = found
     return found
-
-
-def cached_ones_matrix(char: str, count: int) -> Array:
-    """A square matrix of ones, for products with a row's sum in each place; kept, not to be written to."""
-    found = _SQUARES.get((char, count))
-    if found is None:
-        found = np.ones((count, count), char)
-        found.flags.writeable = False
-        _SQUARES[char, count] = found
-    return found
-
-
-def row_sum_matrix(self: Array) -> Array | None:
-    """The matrix whose product with a small contiguous array has in each place the sum of that row.
-
-    None for other arrays. What is known of a dtype and a shape is kept.
-    """
-    key = self.dtype.char, self.shape
-    found = _ROW_SUM_MATRICES.get(key)
-    if found is None:
-        columns = self.shape[-1] if self.ndim else 0
-        if key[0] not in "fd" or not 0 < self.size * columns <= ROW_SUM_MATRIX:
-            return None
-        if len(_ROW_SUM_MATRICES) >= SUM_SHAPES_CACHED:
-            _ROW_SUM_MATRICES.clear()
-        found = _ROW_SUM_MATRICES[key] = cached_ones_matrix(key[0], columns)
-    return found if self.flags.c_contiguous else None
 
 
 @lru_cache(maxsize=256)

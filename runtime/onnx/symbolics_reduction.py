@@ -113,6 +113,14 @@ def position(self: Ref, dim: int | None, keepdim: bool, largest: bool) -> Ref:
     return made
 
 
+def at_place(self: Ref, dim: int, place: Ref) -> Ref:
+    """What stands at a place along a dimension, which it keeps."""
+    if not self.ndim:
+        return self
+    made: Ref = onnx.GatherElements(self, place, axis=dim % self.ndim)
+    return made
+
+
 def extreme_at(self: Ref, dim: int, keepdim: bool, largest: bool) -> tuple[Ref, Ref]:
     """The largest or smallest elements along a dimension, and where they are."""
     where = position(self, dim, keepdim, largest) if self.ndim else constant(0, int64)

@@ -23,7 +23,6 @@ LACKING = frozenset(
         "as_strided",
         "as_strided_copy",
         "slice_inverse",
-        "_native_rms_norm",
         "_rnn_layer",
         "_fused_cross_entropy",
         "_fused_gru_cell",

@@ -98,6 +98,11 @@ def written(found: Derivative) -> dict[str, str]:
             True,
             "((out := (self + 1)), (more := fold('sum', out, axis)), out)[-1]",
         ),
+        (
+            "out = self[argmax(self)]",
+            False,
+            "fold('at', self, axis, fold('argmax', self, axis))",
+        ),
     ],
 )
 def test_the_form_over_arrays(text: str, kept: bool, form: str) -> None:
@@ -112,12 +117,26 @@ def test_the_form_over_arrays(text: str, kept: bool, form: str) -> None:
         ("out = sum(self)", Kind.TOTAL, "sum", "out = sum(self)", "out = sum(self)"),
         ("out = mean(self)", Kind.MEAN, "mean", "out = sum(self) / n", "out = sum(self) / m"),
         ("out = max(abs(self))", Kind.OWN, "max", "out = max(abs(self))", "out = max(abs(self))"),
-        ("out = sum(self != 0)", Kind.COUNT, "sum", "out = count(self != 0)", "out = count(self != 0)"),
+        ("out = sum(self != 0)", Kind.INT64, "sum", "out = count(self != 0)", "out = count(self != 0)"),
         ("out = any(self)", Kind.TEST, "any", "out = any(self != 0)", "out = any(self != 0)"),
         ("out = all(self)", Kind.TEST, "all", "out = ~any(self == 0)", "out = ~any(self == 0)"),
         ("out = all(self > 1)", Kind.TEST, "all", "out = ~any(~(self > 1))", "out = ~any(~(self > 1))"),
         ("out = sum(self * n)", Kind.TOTAL, "", "out = sum(self * n)", "out = sum(self * m)"),
         ("out = self > 1", Kind.CONDITION, "", "out = self > 1", None),
+        (
+            "out = argmax(self)",
+            Kind.INT64,
+            "argmax",
+            "out = where_first((self == max(self)) | (self != self))",
+            "out = where_first((self == max(self)) | (self != self))",
+        ),
+        (
+            "at = argmin(abs(self))\nout = self[at]",
+            Kind.OWN,
+            "",
+            "at = where_first((abs(self) == min(abs(self))) | (abs(self) != abs(self))); out = self[at]",
+            "at = where_first((abs(self) == min(abs(self))) | (abs(self) != abs(self))); out = self[at]",
+        ),
     ],
 )
 def test_what_results_are(text: str, kind: Kind, together: str, native: str, columns: str | None) -> None:
@@ -253,7 +272,7 @@ def test_the_fast_path() -> None:
     chosen = made.by_presence(lambda absent: Constant(name_without("scaled", absent)))
     kernel = replaced(chosen, {"weight": Name("_weight")})
     rows, shared = (read_expression("self._array"),), (Name("_weight"),)
-    results = made.kept, ("own",), "", False
+    results = made.kept, ("own",), "", ""
     where = Name("sizes"), "sizes", made.keepdim, Constant(None)
     call = BodyCall(Name("run"), Name("k"), kernel, made.form(), *results, *where, rows, shared, ())
     values = {"_weight": read_expression("None if weight is None else weight._array")}
@@ -286,3 +305,12 @@ def test_rows_without_elements() -> None:
 def test_of_a_product_none_follows() -> None:
     with pytest.raises(Underivable, match="which may have zeros"):
         derivative("out = self / prod(self)")
+
+
+def test_what_is_one_reduction() -> None:
+    """It is called by its name; what is more than that, or of other than the operand, is a function."""
+    texts = {"out = sum(self)": "sum", "out = max(abs(self))": "", "top = max(self)\nout = top + 1": ""}
+    assert {text: body(text).alone for text in texts} == texts
+    assert body("out = any(self)", "Tensor self").alone == "any"
+    assert not body("out = sum(weight) + sum(self)", WEIGHTED).alone
+    assert not body("out = sum(self)", TWO).alone

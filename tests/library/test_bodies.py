@@ -244,6 +244,36 @@ OPERATORS = """\
     (np.any(self > least, axis=dim), np.all(self > least, axis=dim),
     np.sum(self > least, axis=dim, dtype=np.int64))
 
+- func: nearest_of(Tensor self, Tensor other, int dim=-1, bool keepdim=False) -> (Tensor max, Tensor, Tensor)
+  body: |
+    over self[dim: n], other[dim: n]
+    far = argmin(abs(self - other) + 1)
+    max_ = max(self) - self[far] * other[far]
+    out1 = argmax(self)
+    out2 = exp(self[out1]) * mean(other) + self[argmax(other)]
+  domain: {self: "(-2, 2)", other: "(0, 4)"}
+  samples:
+    - "distinct([3, 4]), distinct([3, 4]), 1"
+    - "[60, 40], [60, 40], 0"
+    - "[3, 40, 20], [3, 40, 20], 1, True"
+    - "[], []"
+  errors: ["[3, 4], [3, 4], 2: IndexError", "[3, 0], [3, 0], 1: IndexError"]
+  reference: nearest(self, other, dim, keepdim)
+
+- func: where_of(Tensor self, int[1]? dim=None, bool keepdim=False) -> (Tensor, Tensor)
+  body: |
+    over self[dim: n]
+    out0 = argmin(self * self)
+    out1 = mean(where(argmax(self) == 0, self, exp(self)))
+  samples:
+    - "distinct([3, 4])"
+    - "distinct([6, 4, 2]), (0, 2)"
+    - "distinct([50, 4, 20]), (1, -1), True"
+    - "[], 0"
+    - "[3], 0"
+  errors: ["[0, 3]: IndexError", "[0, 3], 0: IndexError"]
+  reference: where_found(self, dim, keepdim)
+
 - func: farthest_of(Tensor self) -> Tensor
   body: |
     over self[n]
@@ -251,6 +281,30 @@ OPERATORS = """\
   samples: ["[3, 4]", "[2, 3, 4]", "[]"]
   errors: ["[0, 3]: RuntimeError"]
   reference: np.max(np.abs(self)) - np.mean(self)
+"""
+REFERENCES = """\
+import numpy as np
+
+def nearest(self, other, dim, keepdim):
+    if not self.ndim:
+        return self - self * other, np.int64(0), np.exp(self) * other + self
+    def at(a, place):
+        return np.take_along_axis(a, place, dim)
+    far, place = (f(dim, keepdims=True) for f in ((abs(self - other) + 1).argmin, self.argmax))
+    found = (
+        self.max(dim, keepdims=True) - at(self, far) * at(other, far), place,
+        np.exp(at(self, place)) * other.mean(dim, keepdims=True) + at(self, other.argmax(dim, keepdims=True)),
+    )
+    return found if keepdim else tuple(a.squeeze(dim) for a in found)
+
+def where_found(self, dim, keepdim):
+    axes = tuple(d % self.ndim for d in dim) if dim and self.ndim else tuple(range(self.ndim))
+    axes = tuple(sorted(axes))
+    others = [d for d in range(self.ndim) if d not in axes]
+    rows = self.transpose([*others, *axes]).reshape([self.shape[d] for d in others] + [-1])
+    means = np.where((rows.argmax(-1) == 0)[..., None], rows, np.exp(rows)).mean(-1)
+    shape = [1 if d in axes else n for d, n in enumerate(self.shape)] if keepdim else means.shape
+    return (rows * rows).argmin(-1).reshape(shape), means.reshape(shape)
 """
 ON_DASK = """
 import tengen, rowlib
@@ -273,18 +327,24 @@ for f in (tengen.ops.rowlib.positive_of, lambda x, dim: tengen.ops.rowlib.share_
     for dim in (0, 1):
         assert tengen.allclose(f(on_dask, dim).cpu(), f(x, dim))
 assert tengen.allclose(tengen.ops.rowlib.farthest_of(on_dask).cpu(), tengen.ops.rowlib.farthest_of(x))
+for f in (tengen.ops.rowlib.nearest_of, lambda x, _, dim: tengen.ops.rowlib.where_of(x, dim)):
+    for dim in (0, 1):
+        for found, wanted in zip(f(on_dask, on_dask.sin(), dim), f(x, x.sin(), dim), strict=True):
+            assert tengen.allclose(found.cpu(), wanted)
 values, total = tengen.ops.rowlib.apart_of(on_dask, 0)
 assert tengen.allclose(total.cpu(), x.prod(0)) and tengen.allclose(values.cpu(), x / x.prod(0))
 """
 
 
 def test_all_that_follows(workshop: Workshop) -> None:
-    workshop.library("rowlib", declarations__native_functions__yaml=OPERATORS)
+    tests = workshop.library("rowlib", declarations__native_functions__yaml=OPERATORS) / "tests"
+    tests.mkdir()
+    (tests / "references.py").write_text(REFERENCES)
     workshop.tengen("gen", folder="rowlib")
     short = "softmax", "logsumexp", "distance", "middle", "spread", "normal", "scaled", "apart"
     more = "weighted", "rooted", "centred"
     scans = "running_mean", "cumulated", "survival", "share", "drawdown", "around"
-    totals = "positive", "share_above", "farthest"
+    totals = "positive", "share_above", "farthest", "nearest", "where"
     names = [f"rowlib::{name}_of" for name in (*short, *more, *scans, *totals)]
-    assert "20 operators verified" in workshop.tengen("verify", "--strict", *names, folder="rowlib")
+    assert "22 operators verified" in workshop.tengen("verify", "--strict", *names, folder="rowlib")
     workshop.python(ON_DASK)

@@ -57,7 +57,8 @@ def test_refusals() -> None:
     x = nested.nested_tensor(components(), layout=tengen.jagged)
     own = tuple(x.shape[1:])
     with pytest.raises(
-        RuntimeError, match=r"no weight where a ragged dimension is normalized, but got one of \[4, 3\]"
+        RuntimeError,
+        match=r"nothing that rows share where they are over a ragged dimension, but got one of \[4, 3\]",
     ):
         F.layer_norm(x, own, tengen.ones(4, 3))
     with pytest.raises(

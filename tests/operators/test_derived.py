@@ -17,8 +17,8 @@ from tengen.codegen.model.operators import Derivative, Formula
 from tengen.codegen.parse.formula import result_names
 from tengen.formulas import pointwise, reduction
 from tengen.testing import declared
-from tengen.testing.declared import calls, operators
-from tengen.testing.differentiable import as_function, inputs_of, kinds, seed
+from tengen.testing.declared import calls, flat, operators, run
+from tengen.testing.differentiable import as_function, differentiable_places, inputs_of, kinds, seed
 
 DECLARATIONS = declared.declarations()
 LANGUAGE = Language.of(DECLARATIONS)
@@ -75,11 +75,13 @@ def test_derived_gradients(name: str) -> None:
             rng = np.random.default_rng(seed(call))
             grads = [tengen.tensor(rng.standard_normal(r.shape)).to(r.dtype) for r in results]
             expected = tengen.autograd.grad(results, leaves, grads, allow_unused=True, materialize_grads=True)
-            known = dict(
-                zip(result_names(call.operator.schema.returns), [r.detach() for r in results], strict=True)
-            )
-            named = [f"grad_{name}" if len(known) > 1 else "grad" for name in known]
-            known |= dict(zip(named, grads, strict=True))
+            every = flat(run(name, call.tensors(kind)))
+            names = result_names(call.operator.schema.returns)
+            known = dict(zip(names, [r.detach() for r in every], strict=True))
+            named = [f"grad_{name}" if len(names) > 1 else "grad" for name in names]
+            known |= {g: tengen.zeros_like(r) for g, r in zip(named, every, strict=True)}
+            places = differentiable_places(call.operator) or range(len(results))
+            known |= dict(zip([named[i] for i in places], grads, strict=True))
             compare(found, call, kind, known, [t.detach() for t in leaves], expected)
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from ..bodies import (
+    Form,
     Results,
     check_shared,
     given,
     one_shape,
     several,
     sizes_beside,
+    written_out,
 )
 from ..dims import Dims, axes_of_rows, length_of
 from ..reductions import check_nonempty
@@ -25,7 +27,7 @@ def run_body(
     xp: Any,
     kernels: None,
     name: str,
-    form: Callable[..., Any],
+    form: Form,
     results: Results,
     dim: int | Dims,
     sizes: str,
@@ -36,6 +38,7 @@ def run_body(
     *numbers: float,
 ) -> Any:
     """What ``kernels.bodies.run_body`` gives, and its errors."""
+    form = written_out(form)
     kept, kinds, _, nonempty = results
     rows = [cast(xp, a, dtype) for a in rows]
     functions = partial(folded, xp, dtype), partial(scanned, xp, dtype)
@@ -46,7 +49,7 @@ def run_body(
         if all(kept):
             return given([xp.zeros(shape, dtype=result_dtype(xp, kind, rows[0], dtype)) for kind in kinds])
         if nonempty:
-            check_nonempty(shape, dim)
+            check_nonempty(shape, dim, nonempty)
     if not shape:
         one = [None if a is None else xp.reshape(a, (1,)) for a in (*rows, *shared)]
         found = several(form(*functions, 0, 1, *one, *numbers))

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from ..dims import axes_of_rows
 from ..nn import normalization as host
 from ..nn.batch_norm import batch_shapes
 from .common import Array, as_array
@@ -33,19 +34,6 @@ def _input_gradient(xp: Any, g: Array, normalised: Array, rstd: Array, axes: tup
     return (g - mean - normalised * along) * rstd
 
 
-def native_layer_norm(
-    xp: Any, input: Array, normalized_shape: Shape, weight: Array | None, bias: Array | None, eps: float
-) -> tuple[Array, Array, Array]:
-    """The normalised input, and mean and rstd of each group (shape (*outer, 1, ..., 1))."""
-    shape = tuple(normalized_shape)
-    host.layer_shapes(input, shape, weight, bias)
-    axes = tuple(range(input.ndim - len(shape), input.ndim))
-    centred, mean, rstd = _statistics(xp, input, axes, eps)
-    out = centred * rstd
-    out = out if weight is None else out * weight
-    return out if bias is None else out + bias, mean, rstd
-
-
 def native_layer_norm_backward(
     xp: Any,
     grad_out: Array,
@@ -59,9 +47,8 @@ def native_layer_norm_backward(
 ) -> Gradients:
     """Gradients of input, weight and bias; None where there is none or the mask does not ask for it."""
     shape = tuple(normalized_shape)
-    host.layer_shapes(input, shape, None, None)
-    outer = tuple(range(input.ndim - len(shape)))
-    axes = tuple(range(len(outer), input.ndim))
+    axes = axes_of_rows(tuple(input.shape), shape, "normalized_shape")
+    outer = tuple(range(axes[0]))
     normalised = (input - mean) * rstd
     for_input = for_weight = for_bias = None
     if output_mask[0]:
@@ -72,6 +59,29 @@ def native_layer_norm_backward(
     if output_mask[2]:
         for_bias = xp.sum(grad_out, axis=outer) if outer else grad_out
     return for_input, for_weight, for_bias
+
+
+def native_rms_norm_backward(
+    xp: Any,
+    grad_out: Array,
+    input: Array,
+    normalized_shape: Shape,
+    rstd: Array,
+    weight: Array | None,
+    output_mask: Sequence[bool],
+) -> tuple[Array | None, Array | None]:
+    """Gradients of input and weight; None where there is none or the mask does not ask for it."""
+    axes = axes_of_rows(tuple(input.shape), tuple(normalized_shape), "normalized_shape")
+    outer = tuple(range(axes[0]))
+    normalised = input * rstd
+    for_input = for_weight = None
+    if output_mask[0]:
+        g = grad_out if weight is None else grad_out * weight
+        count = as_array(xp, math.prod(tuple(normalized_shape)) or 1, g)
+        for_input = (g - normalised * (xp.sum(g * normalised, axis=axes, keepdims=True) / count)) * rstd
+    if output_mask[1] and weight is not None:
+        for_weight = xp.sum(grad_out * normalised, axis=outer) if outer else grad_out * normalised
+    return for_input, for_weight
 
 
 def native_group_norm(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..dims import axes_of, wrap_dim, wrap_dims
+from ..dims import axes_of, reduced_shape, wrap_dims
 from ..moments import degrees_of_freedom
 from ..reductions import check_nonempty, count, restored_shape
-from .common import Array, as_array, cast, flat, is_bool, is_complex, is_integral, is_real, number_of
+from .common import Array, as_array, cast, is_bool, is_complex, is_integral, is_real, number_of
 
 Dims = tuple[int, ...] | None
 
@@ -126,24 +126,6 @@ def amin(xp: Any, self: Array, dim: Dims, keepdim: bool) -> Array:
     return xp.min(self, axis=axes_of(dim, self.ndim), keepdims=keepdim)
 
 
-def aminmax(xp: Any, self: Array, dim: int | None, keepdim: bool) -> tuple[Array, Array]:
-    """The least and the greatest along ``dim``."""
-    over = None if dim is None else (dim,)
-    return amin(xp, self, over, keepdim), amax(xp, self, over, keepdim)
-
-
-def folded(xp: Any, dtype: Any, name: str, row: Array, axis: int | tuple[int, ...]) -> Array:
-    """What ``kernels.reductions.folded`` gives."""
-    asked = (dtype,) if name in ("sum", "prod", "mean") else ()
-    return _FOLDS[name](xp, row, axis if isinstance(axis, tuple) else (axis,), True, *asked)
-
-
-#: The reductions of bodies, by their names.
-_FOLDS: dict[str, Callable[..., Array]] = dict(
-    sum=sum_dim, prod=prod_dim, mean=mean_dim, max=amax, min=amin, any=any_dims, all=all_dims
-)
-
-
 def _place(xp: Any, largest: bool, self: Array, axis: int) -> Array:
     """Where the first of the greatest (or least) is along an axis, which stays; NaN goes before all."""
     if is_bool(xp, self):
@@ -157,42 +139,50 @@ def _place(xp: Any, largest: bool, self: Array, axis: int) -> Array:
     return xp.astype(xp.where(xp.any(unknown != 0, axis=axis, keepdims=True), first, found), xp.int64)
 
 
-def _selected(xp: Any, largest: bool, self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
-    d = wrap_dim(dim, self.ndim)
-    check_nonempty(tuple(self.shape), (d,))
-    if not self.ndim:
-        return self, xp.zeros((), dtype=xp.int64)
-    places = _place(xp, largest, self, d)
-    values = xp.take_along_axis(self, places, axis=d)
-    return (values, places) if keepdim else (xp.squeeze(values, axis=d), xp.squeeze(places, axis=d))
+def _argument(xp: Any, largest: bool, self: Array, axes: tuple[int, ...]) -> Array:
+    """The same along several axes: a place among all their elements, in order."""
+    if len(axes) == 1:
+        return _place(xp, largest, self, axes[0])
+    others = [d for d in range(self.ndim) if d not in axes]
+    rows = xp.permute_dims(self, (*others, *axes))
+    found = _place(xp, largest, xp.reshape(rows, (*[self.shape[d] for d in others], count(self, axes))), -1)
+    return xp.reshape(found, reduced_shape(tuple(self.shape), axes, True))
 
 
-def max_dim(xp: Any, self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
-    """The greatest along ``dim``, and where it first stands."""
-    return _selected(xp, True, self, dim, keepdim)
+def argmax(xp: Any, self: Array, axes: tuple[int, ...], keepdim: bool) -> Array:
+    """Where the greatest first stands; the axes are kept."""
+    return _argument(xp, True, self, axes)
 
 
-def min_dim(xp: Any, self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
-    """The least along ``dim``, and where it first stands."""
-    return _selected(xp, False, self, dim, keepdim)
+def argmin(xp: Any, self: Array, axes: tuple[int, ...], keepdim: bool) -> Array:
+    """Where the least first stands; the axes are kept."""
+    return _argument(xp, False, self, axes)
 
 
-def _argument(xp: Any, largest: bool, self: Array, dim: int | None, keepdim: bool) -> Array:
-    check_nonempty(tuple(self.shape), None if dim is None else (dim,), IndexError)
-    if dim is None:
-        found = _place(xp, largest, flat(xp, self), 0)
-        return xp.reshape(found, (1,) * self.ndim if keepdim else ())
-    return _selected(xp, largest, self, dim, keepdim)[1]
+def at(xp: Any, self: Array, axes: tuple[int, ...], keepdim: bool, places: Array) -> Array:
+    """What stands at ``places`` along an axis, which is kept."""
+    return xp.take_along_axis(self, places, axis=axes[0])
 
 
-def argmax(xp: Any, self: Array, dim: int | None, keepdim: bool) -> Array:
-    """Where the greatest first stands."""
-    return _argument(xp, True, self, dim, keepdim)
+def folded(xp: Any, dtype: Any, name: str, row: Array, axis: int | tuple[int, ...], *places: Array) -> Array:
+    """What ``kernels.reductions.folded`` gives."""
+    asked = (dtype,) if name in ("sum", "prod", "mean") else places
+    return _FOLDS[name](xp, row, axis if isinstance(axis, tuple) else (axis,), True, *asked)
 
 
-def argmin(xp: Any, self: Array, dim: int | None, keepdim: bool) -> Array:
-    """Where the least first stands."""
-    return _argument(xp, False, self, dim, keepdim)
+#: The reductions of bodies, by their names.
+_FOLDS: dict[str, Callable[..., Array]] = dict(
+    sum=sum_dim,
+    prod=prod_dim,
+    mean=mean_dim,
+    max=amax,
+    min=amin,
+    any=any_dims,
+    all=all_dims,
+    argmax=argmax,
+    argmin=argmin,
+    at=at,
+)
 
 
 def evenly_distribute(xp: Any, grad_output: Array, self: Array, value: Array) -> Array:

@@ -31,7 +31,7 @@ def run_body(
     axes = axes_of_rows(shape, dim, sizes)
     check_shared(shape, axes, [a.shape for a in shared if a is not None])
     if nonempty and 0 in shape and not all(kept):
-        check_nonempty(shape, dim)
+        check_nonempty(shape, dim, nonempty)
     fewer = reduced_shape(shape, axes, keepdim)
     if dtype is not None and dtype.kind == "b" and "running" in kinds:
         raise NotImplementedError("not implemented for 'Bool'")

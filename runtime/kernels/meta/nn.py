@@ -18,7 +18,7 @@ from ..nn.ctc import ctc_shape
 from ..nn.embedding_bag import GREATEST, bag_count
 from ..nn.loss import check_nll, check_nll2d
 from ..nn.max_windows import fractional_shape
-from ..nn.normalization import group_shapes, layer_shapes
+from ..nn.normalization import group_shapes
 from ..nn.pooling import adaptive_out, avg_pool_window, pool_window
 from ..nn.recurrent import Weights, gate_count, rnn_layer_shapes
 from ..nn.recurrent_cells import expect_gates
@@ -229,22 +229,6 @@ def meta_embedding_bag(
     chosen = shape if mode == GREATEST else (0,)
     counted = [MetaArray(s, indices.dtype) for s in (indices.shape, (bags,), chosen)]
     return MetaArray(shape, weight.dtype), *counted
-
-
-def meta_layer_norm(
-    input: MetaArray, normalized_shape: Shape, weight: MetaArray | None, bias: MetaArray | None
-) -> tuple[MetaArray, MetaArray, MetaArray]:
-    """Output, mean and rstd."""
-    _, _, statistics = layer_shapes(input, tuple(normalized_shape), weight, bias)
-    return meta_like(input), MetaArray(statistics, input.dtype), MetaArray(statistics, input.dtype)
-
-
-def meta_rms_norm(
-    input: MetaArray, normalized_shape: Shape, weight: MetaArray | None
-) -> tuple[MetaArray, MetaArray]:
-    """Output and rstd."""
-    _, _, statistics = layer_shapes(input, tuple(normalized_shape), weight, None)
-    return meta_like(input), MetaArray(statistics, input.dtype)
 
 
 def meta_group_norm(

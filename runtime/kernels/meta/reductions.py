@@ -34,24 +34,11 @@ def meta_test(self: MetaArray, dim: Dims, keepdim: bool) -> MetaArray:
     return MetaArray(self.shape, dtype) if dim == () else meta_reduced(self, dim, keepdim, dtype)
 
 
-def meta_aminmax(self: MetaArray, dim: int | None, keepdim: bool) -> tuple[MetaArray, MetaArray]:
-    dims = None if dim is None else (dim,)
-    if self.size == 0:
-        check_nonempty(self.shape, dims)
-    return meta_reduced(self, dims, keepdim), meta_reduced(self, dims, keepdim)
-
-
-def meta_arg(self: MetaArray, dim: int | None, keepdim: bool) -> MetaArray:
-    dims = None if dim is None else (dim,)
-    result = meta_reduced(self, dims, keepdim, INT64)
-    if self.size == 0:
-        check_nonempty(self.shape, dims, IndexError)
-    return result
-
-
 def meta_selected(self: MetaArray, dim: int, keepdim: bool) -> tuple[MetaArray, MetaArray]:
     """Values and indices of an operator that selects one element along ``dim``."""
-    indices = meta_arg(self, dim, keepdim)
+    indices = meta_reduced(self, (dim,), keepdim, INT64)
+    if self.size == 0:
+        check_nonempty(self.shape, (dim,))
     return MetaArray(indices.shape, self.dtype), indices
 
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ...core.sym_int import SymInt
 from ..contractions import linear
 from ..matmul import linear_input_shape, linear_shape, linear_weight_shape
 from ..nn.dropout import native_dropout, native_dropout_backward
 from ..nn.embedding import embedding
-from ..nn.normalization import native_layer_norm, native_layer_norm_backward
+from ..nn.normalization import native_layer_norm_backward
 from ..reduced import upcast
 from .array import Array, JaggedArray, RaggedArray
+from .reductions import is_over_ragged
 
 Gradients = tuple[Any, Any, Any]
 
@@ -140,26 +140,7 @@ def _joined(products: Sequence[Array], self: Any, other: Any) -> Any:
     return np.stack(products)
 
 
-# -- layer normalisation
-
-
-def nested_layer_norm(
-    input: RaggedArray, normalized_shape: Sequence[int], weight: Array | None, bias: Array | None, eps: float
-) -> Gradients:
-    """As ``native_layer_norm``, over the last dimensions: three nested arrays.
-
-    Where one of these is ragged, over each component; then mean and the other are strided, with an element
-    for each. RuntimeError where the sizes are others than those of the input, and for weight and bias beside
-    a ragged dimension, for which they have no size.
-    """
-    count = len(normalized_shape)
-    if _is_ragged(input, count):
-        return _component_norms(input, normalized_shape, weight, bias, eps)
-    rows = upcast(input.rows(count))
-    given = [None if a is None else upcast(a) for a in (weight, bias)]
-    found = native_layer_norm(rows, tuple(normalized_shape), given[0], given[1], eps)
-    out, mean, rstd = [input.of_rows(a.astype(input.values.dtype, copy=False), count) for a in found]
-    return out, mean, rstd
+# -- layer normalisation: the forward one is a body
 
 
 def nested_layer_norm_backward(
@@ -174,7 +155,7 @@ def nested_layer_norm_backward(
 ) -> Gradients:
     """Gradients of input, nested, and of weight and bias, strided; None where there is none."""
     count, dtype = len(normalized_shape), input.values.dtype
-    if _is_ragged(input, count):
+    if is_over_ragged(input, count):
         numbers: tuple[Any, ...] = mean, rstd  # an element for each component
         of_each = zip(grad_out.components(), input.components(), *numbers, strict=True)
         made = [_component_gradient(count, *[upcast(a) for a in each]) for each in of_each]
@@ -186,37 +167,6 @@ def nested_layer_norm_backward(
     )
     first, *rest = [None if a is None else a.astype(dtype, copy=False) for a in found]
     return None if first is None else input.of_rows(first, count), rest[0], rest[1]
-
-
-def _is_ragged(input: RaggedArray, count: int) -> bool:
-    """Whether of the dimensions of components one of the last is ragged, and none of those before."""
-    if not 0 < count < input.ndim or any([isinstance(n, SymInt) for n in input.shape[1:-count]]):
-        return False
-    return any([isinstance(n, SymInt) for n in input.shape[-count:]])
-
-
-def _component_norms(
-    input: RaggedArray, normalized_shape: Sequence[int], weight: Array | None, bias: Array | None, eps: float
-) -> Gradients:
-    """``nested_layer_norm`` over ragged dimensions."""
-    count = len(normalized_shape)
-    if tuple(normalized_shape) != input.shape[-count:]:
-        raise RuntimeError(
-            f"expected normalized_shape to be the last sizes of the nested tensor, "
-            f"{list(input.shape[-count:])}, but got {list(normalized_shape)}"
-        )
-    for name, given in (("weight", weight), ("bias", bias)):
-        if given is not None:
-            raise RuntimeError(
-                f"expected no {name} where a ragged dimension is normalized, but got one of "
-                f"{list(given.shape)}"
-            )
-    dtype = input.values.dtype
-    parts = [native_layer_norm(upcast(a), a.shape[-count:], None, None, eps) for a in input.components()]
-    outs, means, scales = zip(*parts, strict=True) if parts else ((), (), ())
-    # An element for each component, or for each of its first dimensions.
-    numbers = [np.stack(a).astype(dtype, copy=False) if a else np.empty(0, dtype) for a in (means, scales)]
-    return input.with_components([a.astype(dtype, copy=False) for a in outs]), numbers[0], numbers[1]
 
 
 def _component_gradient(count: int, grad: Array, input: Array, mean: Array, rstd: Array) -> Array:

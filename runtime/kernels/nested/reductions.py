@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from ...core.sym_int import SymInt
 from .. import bodies
 from ..dims import wrap_dims
 from ..reductions import (
@@ -50,12 +52,12 @@ def nested_any(self: RaggedArray, dim: Dims, keepdim: bool) -> Any:
 
 def nested_argmax(self: RaggedArray, dim: int | None, keepdim: bool) -> Any:
     """Where in each component the greatest element along a dimension stands; without one, among all."""
-    return _reduced(_along(argmax), self, None if dim is None else (dim,), keepdim)
+    return _reduced(argmax, self, None if dim is None else (dim,), keepdim)
 
 
 def nested_argmin(self: RaggedArray, dim: int | None, keepdim: bool) -> Any:
     """Where in each component the least element along a dimension stands; without one, among all."""
-    return _reduced(_along(argmin), self, None if dim is None else (dim,), keepdim)
+    return _reduced(argmin, self, None if dim is None else (dim,), keepdim)
 
 
 def max_of_nested(self: RaggedArray, dim: int, keepdim: bool) -> tuple[Any, Any]:
@@ -69,11 +71,6 @@ def min_of_nested(self: RaggedArray, dim: int, keepdim: bool) -> tuple[Any, Any]
 
 
 Kernel = Callable[[Array, Any, bool], Array]
-
-
-def _along(kernel: Callable[[Array, int | None, bool], Array]) -> Kernel:
-    """A reduction over one dimension or all, called with a tuple of them or None."""
-    return lambda a, dims, keep: kernel(a, dims[0] if dims else None, keep)
 
 
 def _reduced(kernel: Kernel, self: RaggedArray, dim: Dims, keepdim: bool) -> Any:
@@ -121,7 +118,7 @@ def _over_last(kernel: Kernel, self: RaggedArray, chosen: Sequence[int], keepdim
 def run_body(
     kernels: None,
     name: str,
-    form: Callable[..., Any],
+    form: bodies.Form,
     results: bodies.Results,
     dim: int | Dims,
     sizes: str,
@@ -132,9 +129,13 @@ def run_body(
     *numbers: float,
 ) -> Any:
     """``kernels.bodies.run_body`` of each component. RuntimeError for bodies with several results, or with
-    operands that rows share, or rows over dims by their sizes."""
+    operands that rows share, unless rows are over the last dims by their sizes."""
     kept = results[0]
-    if shared or sizes or len(kept) > 1 or (len(rows) > 1 and not kept[0]):
+    if sizes:
+        assert isinstance(dim, Sequence)
+        run = partial(bodies.run_body, kernels, name, form, results)
+        return _over_last_sizes(run, kept, tuple(dim), sizes, dtype, rows, shared, numbers)
+    if shared or len(kept) > 1 or (len(rows) > 1 and not kept[0]):
         raise RuntimeError(f"{name} has no form for nested tensors")
 
     def of_arrays(at: Any, keep: bool, *arrays: Array) -> Any:
@@ -146,3 +147,54 @@ def run_body(
         at = tuple([inner_dim(first, d) for d in (dims or range(first.ndim))])
         return over(first, at, lambda *arrays: of_arrays(at, keepdim, *arrays), *others)
     return _reduced(lambda array, chosen, keep: of_arrays(chosen, keep, array), first, dims, keepdim)
+
+
+def is_over_ragged(self: RaggedArray, count: int) -> bool:
+    """Whether of the dimensions of components one of the last is ragged, and none of those before."""
+    if not 0 < count < self.ndim or any([isinstance(n, SymInt) for n in self.shape[1:-count]]):
+        return False
+    return any([isinstance(n, SymInt) for n in self.shape[-count:]])
+
+
+def _over_last_sizes(
+    run: Callable[..., Any],
+    kept: Sequence[bool],
+    dims: tuple[int, ...],
+    sizes: str,
+    dtype: Any,
+    operands: Sequence[RaggedArray],
+    shared: Sequence[Array | None],
+    numbers: Sequence[float],
+) -> Any:
+    """A body over the last dimensions: of all rows. Where one of these is ragged, of each component; then
+    results that are one number for each row are strided, with an element for each.
+
+    RuntimeError where the sizes are others than those of the first operand, and for what rows share beside a
+    ragged dimension, for which it has no size.
+    """
+    first, count = operands[0], len(dims)
+    if not is_over_ragged(first, count):
+        rows = [a.rows(count) for a in operands]
+        found = bodies.several(run(dims, sizes, True, dtype, rows, shared, *numbers))
+        return bodies.given([first.of_rows(a, count) for a in found])
+    if dims != first.shape[-count:]:
+        raise RuntimeError(
+            f"expected {sizes} to be the last sizes of the nested tensor, "
+            f"{list(first.shape[-count:])}, but got {list(dims)}"
+        )
+    beside = next((a for a in shared if a is not None), None)
+    if beside is not None:
+        raise RuntimeError(
+            "expected nothing that rows share where they are over a ragged dimension, but got one of "
+            f"{list(beside.shape)}"
+        )
+    each = zip(*[a.components() for a in operands], strict=True)
+    made = [bodies.several(run(a[0].shape[-count:], sizes, True, dtype, a, shared, *numbers)) for a in each]
+    results = zip(*made, strict=True) if made else [() for _ in kept]
+    of_none = np.empty(0, first.values.dtype)
+    return bodies.given(
+        [
+            first.with_components(parts) if row else np.stack(parts) if parts else of_none
+            for row, parts in zip(kept, results, strict=True)
+        ]
+    )

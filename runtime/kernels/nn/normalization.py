@@ -7,21 +7,17 @@ places) arrays; ``rstd`` is ``1 / sqrt(variance + eps)``, the variance being the
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from ...core.costs import GROUPS_SMALL, ROWS_LARGE, WEIGHTS_REPEATED
-from ...fast_paths import fast_path
 from ...machine_code import shared_from
 from .. import rows, sums
 from ..copies import in_rows
-from ..dtypes import REDUCED
-from ..native_kernels import as_bits, kernel_of, kernels
-from ..reduced import in_float32
+from ..native_kernels import kernels
+from ..native_rows import rows_of
 from ..shares import share_columns, share_rows
 from . import channels
 from .common import Array, Shape
@@ -30,129 +26,6 @@ Gradients = tuple[Array | None, Array | None, Array | None]
 
 
 # -------------------------------------------------------------------------------- layers
-
-
-def layer_shapes(
-    input: Array, normalized_shape: Shape, weight: Array | None, bias: Array | None
-) -> tuple[int, int, Shape]:
-    """How many groups of how many elements, and the shape of the statistics. Meta shares it.
-
-    Raises RuntimeError when the input does not end in ``normalized_shape`` or weight and bias differ from it.
-    """
-    parameters = [None if p is None else tuple(p.shape) for p in (weight, bias)]
-    return _layer_shapes(tuple(input.shape), normalized_shape, *parameters)
-
-
-@lru_cache(256)
-def _layer_shapes(
-    input: Shape, normalized_shape: Shape, weight: Shape | None, bias: Shape | None
-) -> tuple[int, int, Shape]:
-    """As ``layer_shapes``, of shapes."""
-    if not normalized_shape:
-        raise RuntimeError(
-            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, "
-            "but got normalized_shape = []"
-        )
-    for name, parameter in (("weight", weight), ("bias", bias)):
-        if parameter is not None and parameter != normalized_shape:
-            raise RuntimeError(
-                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
-                f"{list(parameter)} and normalized_shape = {list(normalized_shape)}"
-            )
-    axis = len(input) - len(normalized_shape)
-    if axis < 0 or input[axis:] != normalized_shape:
-        expected = ", ".join(["*", *[str(n) for n in normalized_shape]])
-        raise RuntimeError(
-            f"Given normalized_shape={list(normalized_shape)}, expected input with shape [{expected}], "
-            f"but got input of size {list(input)}"
-        )
-    statistics = (*input[:axis], *[1] * len(normalized_shape))
-    return math.prod(input[:axis]), math.prod(normalized_shape), statistics
-
-
-@fast_path(
-    "have_rows_of input normalized_shape; is_none weight -> L1; is_none bias; "
-    "fetch_kernel kernels.normalize; local input; local eps; number_like input; "
-    "constant -1; constant True; rows 2; give; "
-    "L1:; is_none bias -> L2; fetch_kernel kernels.normalize_scaled; local input; local weight; "
-    "local eps; number_like input; constant -1; constant True; rows 3; give; "
-    "L2:; fetch_kernel kernels.normalize_affine; local input; local weight; local bias; "
-    "local eps; number_like input; constant -1; constant True; rows 4; give"
-)
-def native_layer_norm(
-    input: Array, normalized_shape: Shape, weight: Array | None, bias: Array | None, eps: float
-) -> tuple[Array, Array, Array]:
-    """The normalised input, and mean and rstd of each group (shape (*outer, 1, ..., 1))."""
-    groups, count, statistics = layer_shapes(input, tuple(normalized_shape), weight, bias)
-    dtype = input.dtype
-    scale = None if weight is None else weight.reshape(-1)
-    shift = None if bias is None else bias.reshape(-1)
-    table = input.reshape(groups, count)
-    kernel = _native_normalise(dtype, scale, shift) if table.size else None
-    if kernel is None and dtype.char in REDUCED:
-        out, mean, rstd = in_float32(native_layer_norm, input, normalized_shape, weight, bias, eps)
-        return out, mean, rstd
-    if kernel is not None:
-        return _normalised_natively(kernel, table, eps, scale, shift, input.shape, statistics)
-    ones = sums.row_sum_matrix(table)
-    if ones is not None:
-        few, few_means, few_rstds = _normalised_few(table, ones, eps, scale, shift)
-        return few.reshape(input.shape), few_means.reshape(statistics), few_rstds.reshape(statistics)
-    out = np.empty(input.shape, dtype)
-    mean, rstd = np.empty(statistics, dtype), np.empty(statistics, dtype)
-    result, means, rstds = out.reshape(groups, count), mean.reshape(groups, 1), rstd.reshape(groups, 1)
-    if input.size <= ROWS_LARGE or not count:
-        _normalise(table, result, means, rstds, eps, scale, shift)
-        return out, mean, rstd
-    step = rows.rows_of_block(count * input.itemsize)
-    scale, shift = _repeated(scale, step, groups), _repeated(shift, step, groups)
-
-    def block(_: int, begin: int, end: int) -> None:
-        part, size = slice(begin, end), end - begin
-        _normalise(
-            table[part],
-            result[part],
-            means[part],
-            rstds[part],
-            eps,
-            _first(scale, size),
-            _first(shift, size),
-        )
-
-    rows.each_block(block, groups, step, count)
-    return out, mean, rstd
-
-
-def _native_normalise(dtype: Any, scale: Array | None, shift: Array | None) -> Any:
-    """The native kernel that normalises rows, scales and shifts them; None where there is none."""
-    if any([p is not None and p.dtype != dtype for p in (scale, shift)]):
-        return None
-    if scale is None and shift is not None:
-        return None
-    name = "normalize" if scale is None else "normalize_scaled" if shift is None else "normalize_affine"
-    return kernel_of(name, dtype)
-
-
-def _normalised_natively(
-    kernel: Any,
-    table: Array,
-    eps: float,
-    scale: Array | None,
-    shift: Array | None,
-    shape: Shape,
-    statistics: Shape,
-) -> tuple[Array, Array, Array]:
-    dtype = table.dtype
-    out, mean, rstd = np.empty(shape, dtype), np.empty(statistics, dtype), np.empty(statistics, dtype)
-    shared = [row for row in (scale, shift) if row is not None]
-    results = [out.reshape(table.shape), mean.reshape(-1), rstd.reshape(-1)]
-    table = in_rows(table)
-    if dtype.char in REDUCED:
-        shared, results, table = [as_bits(a) for a in shared], [as_bits(a) for a in results], as_bits(table)
-        share_rows(kernel, (table,), (*shared, np.float32(eps)), results)
-    else:
-        share_rows(kernel, (table,), (*shared, dtype.type(eps)), results)
-    return out, mean, rstd
 
 
 def _repeated(row: Array | None, step: int, groups: int) -> Array | None:
@@ -196,32 +69,6 @@ def _normalise(
         out += bias
 
 
-def _normalised_few(
-    table: Array, ones: Array, eps: float, weight: Array | None, bias: Array | None
-) -> tuple[Array, Array, Array]:
-    """``_normalise`` of a small matrix: sums stand in the places of their terms, nothing is broadcast."""
-    char = table.dtype.char
-    count = sums.NUMBERS[char][table.shape[1]]
-    mean = table.dot(ones)
-    np.divide(mean, count, out=mean)
-    out = table - mean
-    rest = out.dot(ones)
-    np.divide(rest, count, out=rest)
-    mean += rest
-    out -= rest
-    rstd = (out * out).dot(ones)
-    np.divide(rstd, count, out=rstd)
-    np.add(rstd, sums.NUMBERS[char][eps], out=rstd)
-    np.sqrt(rstd, out=rstd)
-    np.reciprocal(rstd, out=rstd)
-    out *= rstd
-    if weight is not None:
-        out *= weight
-    if bias is not None:
-        out += bias
-    return out, mean[:, 0].copy(), rstd[:, 0].copy()
-
-
 def _reciprocal_deviation(centred: Array, rstd: Array, count: int, eps: float) -> None:
     """Put ``1 / sqrt(variance + eps)`` of rows, less their means already, into the column ``rstd``."""
     np.vecdot(centred, centred, out=rstd[:, 0])
@@ -242,7 +89,7 @@ def native_layer_norm_backward(
     output_mask: Sequence[bool],
 ) -> Gradients:
     """Gradients of input, weight and bias; None where there is none or the mask does not ask for it."""
-    groups, count, _ = layer_shapes(input, tuple(normalized_shape), None, None)
+    groups, count = rows_of(input.shape, tuple(normalized_shape), "normalized_shape", True).laid
     dtype = input.dtype
     grad, table = grad_out.reshape(groups, count), input.reshape(groups, count)
     large = input.size > ROWS_LARGE and count > 0

@@ -11,38 +11,11 @@ import numpy as np
 
 from ...core.costs import ROWS_LARGE
 from .. import rows, sums
-from ..native_kernels import as_rows, kernel_of_floats
-from ..shares import share_rows
+from ..native_kernels import kernel_of_floats
+from ..native_rows import rows_of
 from .common import Array, Shape
-from .normalization import layer_shapes
 
 Gradients = tuple[Array | None, Array | None]
-
-
-def native_rms_norm(
-    input: Array, normalized_shape: Shape, weight: Array | None, eps: float | None
-) -> tuple[Array, Array]:
-    """The rows, last dims, over their root mean square, times ``weight``; and rstd (*outer, 1, ...)."""
-    groups, count, statistics = layer_shapes(input, tuple(normalized_shape), weight, None)
-    dtype = input.dtype
-    if eps is None:
-        eps = float(np.finfo(dtype).eps)
-    out, rstd = np.empty(input.shape, dtype), np.empty(statistics, dtype)
-    table = input.reshape(groups, count)
-    results = out.reshape(groups, count), rstd.reshape(-1)
-    shared = [] if weight is None else [weight.reshape(-1)]
-    kernel = kernel_of_floats("rms_normalize_scaled" if shared else "rms_normalize", dtype)
-    if kernel is not None and table.size:
-        share_rows(kernel, (as_rows(table),), (*shared, dtype.type(eps)), results)
-        return out, rstd
-    scale = _means(table, table)
-    scale += dtype.type(eps)
-    np.sqrt(scale, out=scale)
-    np.reciprocal(scale, out=results[1])
-    np.multiply(table, results[1][:, None], out=results[0])
-    for row in shared:
-        np.multiply(results[0], row, out=results[0])
-    return out, rstd
 
 
 def _means(first: Array, second: Array) -> Array:
@@ -61,7 +34,7 @@ def native_rms_norm_backward(
     output_mask: Sequence[bool],
 ) -> Gradients:
     """Gradients of input and weight; None where there is none or the mask does not ask for it."""
-    groups, count, _ = layer_shapes(input, tuple(normalized_shape), None, None)
+    groups, count = rows_of(input.shape, tuple(normalized_shape), "normalized_shape", True).laid
     grad, table, rstds = grad_out.reshape(groups, count), input.reshape(groups, count), rstd.reshape(-1)
     large = input.size > ROWS_LARGE
     # A block is read twice, and stays in the cache meanwhile.
