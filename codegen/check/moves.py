@@ -33,6 +33,7 @@ from ..model.schema import Argument, Schema
 from ..model.source import Located
 from ..read.fields import report_scalar
 from ..read.functions import FunctionIndex
+from .accesses import is_access
 from .reserved import is_called
 
 #: What the result is called.
@@ -55,7 +56,7 @@ _MORE = "arithmetic by + - * // %, comparisons, and, or, min, max, abs and where
 
 def is_move(body: Located | None) -> bool:
     """Whether a body says where elements come from, and not what is computed of rows."""
-    return body is not None and _IS_MOVE.search(str(body.value)) is not None
+    return body is not None and not is_access(body) and _IS_MOVE.search(str(body.value)) is not None
 
 
 def follows_of_moves(schema: Schema, body: Located) -> dict[str, Located]:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from ...ir.bodies import Body
-from ...ir.moves import Move
 from ..model.annotations import default
 from ..model.diagnostics import Report
 from ..model.names import BINARY_OPERATORS, CATEGORIES, COMPOSITES, OTHER_LAYOUT
@@ -25,6 +24,7 @@ from ..model.schema import OperatorName, Schema
 from ..model.source import Located, Place
 from ..read.fields import kind_of, known_word, known_words, words
 from ..read.keys import KEYS
+from .accesses import is_access
 from .batching import BatchingChecker
 from .bodies import body_of, result_of
 from .expand import Declared
@@ -36,7 +36,7 @@ from .refusals import OPERANDS, refusals
 from .rules import SymbolicChecker
 from .samples import SampleChecker
 from .signatures import check_autogen, check_signature
-from .transposes import move_of, what_follows
+from .transposes import access_of, move_of, what_follows
 
 VARIANTS = ("function", "method")
 PROMOTE_KINDS = ("default", "int_to_float", "always_bool", "complex_to_float", "bool_to_long", "none")
@@ -90,7 +90,9 @@ class OperatorChecker:
         tags = self.tags(fields.get("tags"), schema)
         factory = self.factory(declared)
         body, move = self.body(declared), move_of(declared, self.sources.functions, self.report)
-        kernels = self.kernels(declared, tags, factory is not None, body, move)
+        access = access_of(declared, self.sources.functions, self.report)
+        kernels = self.kernel_checker.of_bodies(declared, body, move, access)
+        kernels |= self.dispatched(declared, tags, factory is not None)
         composite = any(key in COMPOSITES for key in kernels)
         promote, promoted = self.promotion(declared, tags, composite)
         zero_dim, numbers = self.promotion_of_some(declared)
@@ -108,6 +110,7 @@ class OperatorChecker:
             tags=tags,
             body=body,
             move=move,
+            access=access,
             transposes="" if declared.transposes is None else str(declared.transposes.schema.name),
             native=self.native(declared, tags),
             autogen=autogen,
@@ -326,20 +329,9 @@ class OperatorChecker:
         """What the operator computes over rows, where its entry says it so."""
         located = declared.fields.get("body")
         primitives = self.sources.tables.primitives.pointwise
-        if located is None or is_move(located):
+        if located is None or is_move(located) or is_access(located):
             return None
         return body_of(declared.schema, located, primitives, self.report)
-
-    def kernels(
-        self, declared: Declared, tags: frozenset[str], factory: bool, body: Body | None, move: Move | None
-    ) -> dict[str, Kernel]:
-        """By dispatch key: those that ``dispatch`` says; of a body those of all backends that run such."""
-        made = {}
-        if body is not None:
-            made = self.kernel_checker.bodies(declared.schema, declared.fields["body"], body)
-        if move is not None:
-            made = self.kernel_checker.moves(declared, move)
-        return made | self.dispatched(declared, tags, factory)
 
     def dispatched(self, declared: Declared, tags: frozenset[str], factory: bool) -> dict[str, Kernel]:
         """The kernels that ``dispatch`` says."""

@@ -1,4 +1,4 @@
-"""Check: operators that move elements, and the transposed of them, which are their gradients.
+"""Check: operators that move elements, or read and write at indices, and what their gradients need.
 
 Of an operator whose body says where elements come from, and whose derivative no entry says, follow an
 operator that puts elements back, and the derivatives of both: each is linear, and the other's gradient.
@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from ...ir.accesses import Access
 from ...ir.moves import Move
 from ..model.diagnostics import Report
 from ..model.schema import Argument, BaseType, ListType, OperatorName, Return, Schema
 from ..model.source import Entry, Located
 from ..read.functions import FunctionIndex
 from . import bodies
+from .access_rules import follows_of_access, transposed_accesses
+from .accesses import is_access, read_access
 from .expand import Declared
 from .moves import follows_of_moves, is_move, linear, read_move
 
@@ -30,7 +33,14 @@ def with_transposes(
     operators, derivatives = [], []
     for item in declared:
         name = str(replace(item.schema.name, namespace=""))
-        if item.mechanism != "nn" and is_move(item.fields.get("body")) and name not in differentiated:
+        body = item.fields.get("body")
+        if item.mechanism == "nn" or name in differentiated:
+            continue
+        if is_access(body):
+            more, entries_of_more = transposed_accesses(item)
+            operators += more
+            derivatives += entries_of_more
+        elif is_move(body):
             made = _transposed(item)
             operators.append(made)
             derivatives += _derivatives(item, made.schema)
@@ -48,9 +58,19 @@ def move_of(declared: Declared, functions: FunctionIndex, report: Report) -> Mov
     )  # it is said there
 
 
+def access_of(declared: Declared, functions: FunctionIndex, report: Report) -> Access | None:
+    """What the operator reads or writes at indices, where its entry says it so."""
+    body = declared.fields.get("body")
+    if body is None or not is_access(body):
+        return None
+    return read_access(declared.schema, body, functions, report)
+
+
 def what_follows(schema: Schema, fields: Mapping[str, Located]) -> Mapping[str, Located]:
     """The fields of an entry with what its body says beside its kernels, where the entry is silent."""
     body = fields.get("body")
+    if body is not None and is_access(body):
+        return {**follows_of_access(schema, body), **fields}
     if body is None or not is_move(body):
         return bodies.with_what_follows(schema, fields)
     return {**follows_of_moves(schema, body), **fields}

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...ir.accesses import Access
 from ...ir.bodies import Body
 from ...ir.expressions import Call, Expr, names_in
 from ...ir.kernels import NativeKernel
@@ -206,6 +207,7 @@ class Operator:
     flops: Rule | None = None  # how many operations on numbers a call counts as
     body: Body | None = None  # what it computes over rows, of which its kernels are made
     move: Move | None = None  # where its elements come from, of which its kernels are made
+    access: Access | None = None  # what it reads or writes at indices, of which its kernels are made
     transposes: str = ""  # the operator of which it is the transposed; ``move`` is that one's
     native: Formula | None = None  # the expression of its native kernel, where its kernel is a function
     doc: str = ""
