@@ -6,10 +6,12 @@ rule of vmap, and the bodies of operators that its derivatives need: reading is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from .expressions import Call, Conditional, Constant, Expr, Name
+from .expressions import Call, Conditional, Constant, Expr, Name, Subscript
+from .kernels import NativeKernel, Operand
+from .reader import read_assignments
 from .writer import write
 
 #: How the places are found: along a dim, the other dims of all operands in step; along a dim, one vector of
@@ -20,6 +22,18 @@ SET, SUM = "set", "sum"
 #: The kernels that make the zeros that are added to, and put what was read in the corner of zeros.
 ZEROS, CORNER = "zeros_of", "in_corner"
 _SET, _TRUE = Constant(SET), Constant(True)
+#: The ways to meet what stands there, and what native kernels compute then: as NumPy does at NaN and zeros of
+#: either sign.
+_WAYS = (
+    (SET, "source"),
+    (SUM, "out[index] + source"),
+    ("prod", "out[index] * source"),
+    ("amax", "where((out[index] > source) | (out[index] != out[index]), out[index], source)"),
+    ("amin", "where((out[index] < source) | (out[index] != out[index]), out[index], source)"),
+)
+#: Of each kind the dims of native kernels: of indices, what is written, what is changed; the names' end.
+_ALONG = (("n",), ("n",), ("m",), "elements"), (("k", "n"), ("k", "n"), ("m", "n"), "in_columns")
+_LOOPS = {ALONG: _ALONG, SLICES: ((("k",), ("k", "n"), ("m", "n"), "rows"),), FLAT: _ALONG[:1]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +130,43 @@ class Access:
             raise AssertionError(fold)
 
         return chosen(self.fold)
+
+
+def native_kernels(accesses: Iterable[Access]) -> dict[str, NativeKernel]:
+    """The native kernels by name: bodies that are alike share them."""
+    made = [kernel for access in accesses for kernel in _native(access)]
+    return {kernel.name: kernel for kernel in made}
+
+
+def _native(access: Access) -> Iterator[NativeKernel]:
+    """Those that a body needs: of reads along a dim, and of writes that are no copies of whole slices."""
+    if not access.source:
+        if access.kind == ALONG:
+            yield _reads("pick", ("m",), ("n",))
+            yield _reads("pick_in_columns", ("m", "n"), ("n",))
+        return
+    ways = access.ways or {way for way, _ in _WAYS if way != SET}
+    for way, text in _WAYS:
+        if way in ways and (way, access.kind) != (SET, SLICES):
+            for loop in _LOOPS[access.kind]:
+                yield _writes(way, text, *loop)
+
+
+def _reads(name: str, dims: tuple[str, ...], along: tuple[str, ...]) -> NativeKernel:
+    inputs = Operand("x", dims), Operand("index", along, "int64")
+    outputs = Operand("y", along), Operand("wrong", (), "bool")
+    lines = read_assignments("y = x[index]\nwrong = any((index < 0) | (index >= m))")
+    statements = tuple([(target.id, value) for target, value in lines if isinstance(target, Name)])
+    return NativeKernel(name, inputs, outputs, statements)
+
+
+def _writes(
+    way: str, text: str, at: tuple[str, ...], dims: tuple[str, ...], table: tuple[str, ...], ending: str
+) -> NativeKernel:
+    inputs = Operand("index", at, "int64"), Operand("source", dims)
+    lines = read_assignments(f"out[index] = {text}")
+    updates = tuple([(target, value) for target, value in lines if isinstance(target, Subscript)])
+    return NativeKernel(f"{way}_{ending}", inputs, (Operand("out", table),), (), updates)
 
 
 def _leaves(fold: Expr) -> frozenset[str] | None:

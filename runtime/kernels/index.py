@@ -27,7 +27,7 @@ from .index_checks import (
     wrap_index,
 )
 from .masks import masked_select, true_positions
-from .scatter import NUMBERS, check_fold, ufunc_at
+from .scatter import NUMBERS, PLAIN, check_fold, fold_flat
 from .scatter_add import add_at, add_slices
 from .select import select
 
@@ -362,7 +362,8 @@ def scatter_flat(
     ``scatter_along``. IndexError for a position out of range, and another number of elements than there are
     positions."""
     _check_flat(self, index)
-    check_fold(fold, self.dtype)
+    if fold not in PLAIN:
+        check_fold(fold, self.dtype)
     if source.__class__ in NUMBERS:
         source = np.broadcast_to(cast_number(source, self.dtype), index.shape)
     check_scatter_flat(self, index, source)
@@ -374,10 +375,7 @@ def scatter_flat(
     places = wrap_index(index, out.size)
     if places is None:
         raise IndexError("tried to put elements into an empty tensor")
-    if fold == "sum" and include_self:
-        add_at(out, places.reshape(-1), values)
-    else:
-        ufunc_at(flat, places.reshape(-1), values, fold, include_self)
+    fold_flat(flat, places.reshape(-1), values, fold, include_self)
     return out
 
 

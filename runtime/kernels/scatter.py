@@ -19,8 +19,8 @@ from .dtypes import INT64, is_complex
 from .flat_index import positions, put_along, take_along
 from .index_checks import check_bounds, check_integer_index, check_single, check_vector
 from .pointwise import scaled
-from .scatter_add import add_at, add_in_rows, add_slices
-from .tables import add_along, elements_along
+from .scatter_add import add_at, add_in_rows, add_slices, places_of_slices
+from .tables import elements_along, fold_along, fold_elements, fold_rows
 
 Array = Any
 Number = bool | int | float | complex
@@ -31,6 +31,8 @@ Shape = tuple[int, ...]
 NUMBERS = (bool, int, float, complex)
 #: What array libraries and ONNX call folds.
 FOLDS = {"set": "set", "sum": "add", "mean": "add", "prod": "mul", "amax": "max", "amin": "min"}
+#: Folds that all dtypes have.
+PLAIN = ("set", "sum")
 REDUCTIONS = {"sum": np.add, "prod": np.multiply, "mean": np.add, "amax": np.maximum, "amin": np.minimum}
 
 
@@ -147,7 +149,8 @@ def scatter_along(
     """
     number = src.__class__ in NUMBERS
     dim = check(self, dim, index) if number else check(self, dim, index, src)
-    check_fold(fold, self.dtype)
+    if fold not in PLAIN:
+        check_fold(fold, self.dtype)
     out = self if fresh else self.copy()
     if index.size == 0:
         return out
@@ -156,18 +159,31 @@ def scatter_along(
         index = index.reshape(1)
     if number:
         src = cast_number(src, self.dtype)
-    elif src.ndim and src.shape != index.shape:
-        src = src[tuple([slice(n) for n in index.shape])]
+    elif src.shape != index.shape:
+        src = src[tuple([slice(n) for n in index.shape])] if src.ndim else src.reshape(index.shape)
+    into = out if out.ndim else out.reshape(1)
     if fold == "set":
-        put_along(out, index, dim, src)
+        put_along(into, index, dim, src)
         return out
     src = np.broadcast_to(src, index.shape) if number else src
     if fold == "sum" and include_self:
-        _scatter_add_into(out, dim, index, src)
-    else:
-        places = positions(self.shape or (1,), dim, index).reshape(-1)
-        ufunc_at(out.reshape(-1), places, src.reshape(-1), fold, include_self)
+        _scatter_add_into(into, dim, index, src)
+        return out
+    if not include_self:
+        put_along(into, index, dim, identity_of(fold, out.dtype))
+    _fold_into(into, dim, index, src, fold)
+    if fold == "mean":
+        _divide(into.reshape(-1), positions(into.shape, dim, index).reshape(-1), include_self)
     return out
+
+
+def _fold_into(out: Array, dim: int, index: Array, src: Array, fold: str) -> None:
+    """Work ``src`` into ``out`` (contiguous, in place) at ``index``, which has its shape, along ``dim``."""
+    if REDUCTIONS[fold] is np.add:
+        _scatter_add_into(out, dim, index, src)
+    elif not fold_along(out, index, src, dim, fold):
+        places = positions(out.shape, dim, index).reshape(-1)
+        REDUCTIONS[fold].at(out.reshape(-1), places, src.reshape(-1))
 
 
 def _scatter_add_into(out: Array, dim: int, index: Array, src: Array) -> None:
@@ -179,7 +195,7 @@ def _scatter_add_into(out: Array, dim: int, index: Array, src: Array) -> None:
         rows = index.reshape(-1, index.shape[-1])
         if add_in_rows(out.reshape(len(rows), -1), rows, src):
             return
-    elif add_along(out, index, src, dim):
+    elif fold_along(out, index, src, dim, "sum"):
         return
     add_at(out, positions(shape, dim, index).reshape(-1), src.reshape(-1))
 
@@ -190,19 +206,26 @@ def check_fold(fold: str, dtype: np.dtype[Any]) -> None:
         raise NotImplementedError(f"reduce={fold!r} is not implemented for {dtype}")
 
 
-def ufunc_at(out: Array, places: Array, values: Array, reduce: str, include_self: bool) -> None:
+def fold_flat(out: Array, places: Array, values: Array, fold: str, include_self: bool) -> None:
     """Fold ``values`` into ``out`` (1-d, in place) at ``places``."""
-    ufunc = REDUCTIONS[reduce]
     if not include_self:
-        out[places] = identity_of(reduce, out.dtype)
-    ufunc.at(out, places, values)
-    if reduce == "mean":
-        counts = np.bincount(places, None, len(out)) + (1 if include_self else 0)
-        np.maximum(counts, 1, out=counts)
-        if out.dtype.kind in "iu":
-            np.floor_divide(out, counts.astype(out.dtype), out)
-        else:
-            np.divide(out, counts.astype(out.real.dtype), out)
+        out[places] = identity_of(fold, out.dtype)
+    if REDUCTIONS[fold] is np.add:
+        add_at(out, places, values)
+    elif not fold_elements(out, places, values, fold):
+        REDUCTIONS[fold].at(out, places, values)
+    if fold == "mean":
+        _divide(out, places, include_self)
+
+
+def _divide(out: Array, places: Array, include_self: bool) -> None:
+    """Divide what is along the first dim by how often its place is named."""
+    counts = np.bincount(places, None, len(out)) + (1 if include_self else 0)
+    counts = np.maximum(counts, 1).reshape(-1, *(1,) * (out.ndim - 1))
+    if out.dtype.kind in "iu":
+        np.floor_divide(out, counts.astype(out.dtype), out)
+    else:
+        np.divide(out, counts.astype(out.real.dtype), out)
 
 
 def identity_of(reduce: str, dtype: np.dtype[Any]) -> Array:
@@ -278,22 +301,6 @@ def check_scatter_slices(self: Array, dim: int, index: Array, source: Array) -> 
     return dim
 
 
-def _as_rows(self: Array, dim: int) -> Array:
-    """A contiguous copy as a table: the slices along ``dim`` as rows."""
-    if dim and self.ndim:
-        self = np.moveaxis(self, dim, 0)
-    rows = len(self) if self.ndim else 1
-    return self.copy().reshape(rows, self.size // rows if rows else 0)
-
-
-def _from_rows(table: Array, shape: Shape, dim: int) -> Array:
-    """The array of the given shape whose slices along ``dim`` are the rows of ``table``."""
-    if dim == 0 or not shape:
-        return table.reshape(shape)
-    moved = table.reshape(shape[dim], *shape[:dim], *shape[dim + 1 :])
-    return np.ascontiguousarray(np.moveaxis(moved, 0, dim))
-
-
 def check_gather_slices(self: Array, dim: int, index: Array) -> int:
     """``dim`` from 0. IndexError for an index of two dims or more, RuntimeError for one that is none of
     integers, or for several of a number."""
@@ -332,24 +339,36 @@ def scatter_slices(
     As ``scatter_along``; but an index out of bounds is an IndexError, unless slices are added.
     """
     dim = check(self, dim, index, source)
-    check_fold(fold, self.dtype)
+    if fold not in PLAIN:
+        check_fold(fold, self.dtype)
     adds = fold == "sum" and include_self
-    check_bounds(index, self.shape[dim] if self.ndim else 1, dim, RuntimeError if adds else IndexError)
-    if adds:
-        out = self if fresh else self.copy()
-        _add_slices(out, dim, index, source, factor)
+    shape = self.shape or (1,)
+    check_bounds(index, shape[dim], dim, RuntimeError if adds else IndexError)
+    out = self if fresh else self.copy()
+    if source.size == 0:
         return out
+    if factor != 1:
+        source = np.asarray(scaled(source, as_number(factor, source.dtype)))
+    outer = math.prod(shape[:dim]) if dim else 1
+    inner = source.size // (outer * index.size)
+    values = source.reshape(outer, index.size, inner)
+    _fold_slices(out.reshape(outer, shape[dim], inner), index.reshape(-1), values, fold, include_self)
+    return out
+
+
+def _fold_slices(out: Array, index: Array, values: Array, fold: str, include_self: bool) -> None:
+    """Work ``values`` (a, k, b) into ``out`` (a, n, b; contiguous, in place) at ``index`` (k)."""
+    if fold == "set" or not include_self:
+        out[:, index] = values if fold == "set" else identity_of(fold, out.dtype)
     if fold == "set":
-        if self.ndim == 0:
-            return (source if index.size else self).reshape(()).copy()
-        out = self if fresh else self.copy()
-        out[(slice(None),) * dim + (index.reshape(-1),)] = source
-        return out
-    out, rows = _as_rows(self, dim), _as_rows(source, dim)
-    places = (index.reshape(-1, 1) * out.shape[1]) + np.arange(out.shape[1])
-    if rows.size:
-        ufunc_at(out.reshape(-1), places.reshape(-1), rows.reshape(-1), fold, include_self)
-    return _from_rows(out, self.shape, dim)
+        return
+    if REDUCTIONS[fold] is np.add:
+        add_slices(out, index, values)
+    elif not fold_rows(out, index, values, fold):
+        places = places_of_slices(index, out.shape)
+        REDUCTIONS[fold].at(out.reshape(-1), places, values.reshape(-1))
+    if fold == "mean":
+        _divide(out.swapaxes(0, 1), index, include_self)
 
 
 def check_fill_slices(self: Array, dim: int, index: Array, value: Array | Number) -> int:
@@ -377,16 +396,3 @@ def fill_slices(check: Check, self: Array, dim: int, index: Array, value: Array 
     view = out if self.ndim else out.reshape(1)
     view[(slice(None),) * dim + (index,)] = value
     return out
-
-
-def _add_slices(out: Array, dim: int, index: Array, source: Array, alpha: Number) -> None:
-    """Add ``alpha`` times the slices of ``source`` to those of ``out`` (contiguous, in place)."""
-    shape = out.shape or (1,)
-    if source.size == 0:
-        return
-    if alpha != 1:
-        source = np.asarray(scaled(source, as_number(alpha, source.dtype)))
-    outer = math.prod(shape[:dim]) if dim else 1
-    inner = source.size // (outer * index.size)
-    values = source.reshape(outer, index.size, inner)
-    add_slices(out.reshape(outer, shape[dim], inner), index.reshape(-1), values)
