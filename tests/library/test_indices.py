@@ -161,6 +161,15 @@ calls = {
     "put_rows_of": (x, 0, row[1:], r[1:]), "clear_rows_of": (x, 1, row, tengen.tensor(0.5, dtype=F)),
     "at_of": (x, along - 5), "put_at_of": (x, row, r[0, :3], True), "zeros_and_of": (r, (3, 4), row, 0),
 }
+#: tengen's operators of which these are twins, whose derivatives are declared.
+twins = {
+    "picked_of": tengen.gather, "rows_of": lambda x, index: x.index_select(0, index),
+    "put_along_of": tengen.scatter, "mark_along_of": tengen.scatter,
+    "add_along_of": lambda s, dim, index, x: x.scatter_add(dim, index, s),
+    "add_rows_of": tengen.index_add, "put_rows_of": tengen.index_copy, "clear_rows_of": tengen.index_fill,
+    "at_of": tengen.take, "put_at_of": lambda x, index, s, add: x.put(index, s, add),
+    "zeros_and_of": lambda s, sizes, index, dim: s.new_zeros(sizes).index_add(dim, index, s),
+}
 for name, given in calls.items():
     f = getattr(ops, name)
     floats = [i for i, a in enumerate(given) if isinstance(a, tengen.Tensor) and a.dtype is F]
@@ -172,6 +181,9 @@ for name, given in calls.items():
     wanted = called(*leaves)
     grad = tengen.rand(*wanted.shape, dtype=F)
     wanted.backward(grad)
+    others = [a.detach().clone().requires_grad_() for a in leaves]
+    twins[name](*[others[floats.index(i)] if i in floats else a for i, a in enumerate(given)]).backward(grad)
+    assert all([tengen.equal(a.grad, b.grad) for a, b in zip(leaves, others)]), name
     away = [
         a if not isinstance(a, tengen.Tensor) else a.to("dask") if i not in floats
         else a.detach().to("dask").requires_grad_() for i, a in enumerate(given)
