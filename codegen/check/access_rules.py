@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ...ir.accesses import ALONG, SET, SUM, Access, body_that_adds, body_that_reads
+from ...ir.accesses import ALONG, SET, SLICES, SUM, Access, body_that_adds, body_that_reads
 from ...ir.expressions import Name
 from ...ir.writer import write
 from ..model.diagnostics import Report
@@ -65,10 +65,13 @@ def _batching(access: Access) -> dict[str, object]:
         rule = _values(f"read_{access.kind}_batched", *given)
         return {base: {"dims": dim}, "else": rule} if dim else {index: "leading", "else": rule}
     if access.kernel == "fill_slices":
-        return _values("fill_slices_batched", *given, source)
+        return {base: {"dims": dim}, "else": _values("fill_slices_batched", *given, source)}
     how = [write(access.fold), write(access.include_self)]
     factor = [access.factor] if access.factor else []
-    return _values(f"write_{access.kind}_batched", *given, source, *how, *factor)
+    rule = _values(f"write_{access.kind}_batched", *given, source, *how, *factor)
+    if access.kind == SLICES and not access.sizes:
+        return {f"{base}, {source}": {"dims": dim}, "else": rule}
+    return rule
 
 
 def _values(function: str, *given: str) -> dict[str, object]:
