@@ -72,6 +72,7 @@ IR = (
     "moves",
     "contractions",
     "views",
+    "accesses",
     "lower",
 )
 #: The packages of codegen/ in the order in which they run, then the modules that call them.

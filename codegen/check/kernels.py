@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from ...ir.accesses import Access
 from ...ir.bodies import NATIVE_KERNELS, Body, BodyCall, kernel_of_body, name_without
 from ...ir.contractions import FORMS as CONTRACTIONS, Contraction
 from ...ir.expressions import Attribute, Call, Constant, Elements, Expr, Lambda, Name, rewritten
@@ -239,6 +240,23 @@ class KernelChecker:
             return primitive.function
         return found[0].qualified if found else of_library(primitive.function)
 
+    def of_bodies(
+        self, declared: Declared, said: Body | Move | View | Contraction | Access | None
+    ) -> dict[str, Kernel]:
+        """The kernels that a body of any kind says, of all backends that run such."""
+        match said:
+            case Body():
+                return self.bodies(declared.schema, declared.fields["body"], said)
+            case Move():
+                return self.moves(declared, said)
+            case View():
+                return self.views(declared, said)
+            case Contraction():
+                return self.contractions(declared, said)
+            case Access():
+                return self.accesses(declared.fields["body"], said)
+        return {}
+
     def bodies(self, schema: Schema, source: Located, body: Body) -> dict[str, Kernel]:
         """The kernels that run a body, of each backend that has one for that."""
         found = {}
@@ -362,6 +380,23 @@ class KernelChecker:
             else:
                 continue
             found[backend.name] = Kernel(Formula(declared.fields["body"], call), None, calls)
+        return found
+
+    def accesses(self, source: Located, access: Access) -> dict[str, Kernel]:
+        """The kernels that read or write at indices, of each backend whose modules have functions for it."""
+        call = Formula(source, access.call(Name))
+        backends = [b for b in self.sources.tables.backends.values() if not b.group]
+        checks = [self.sources.functions.find(access.checked_by, self.modules[b.name]) for b in backends]
+        found = {}
+        for backend, check in zip(backends, checks, strict=True):
+            modules = self.modules[backend.name]
+            functions = [self.sources.functions.find(name, modules) for name in access.kernels]
+            if access.checked_by:
+                shared = [] if backend.runs_generically else next(filter(None, checks), [])
+                functions.append(check or shared)
+            if all(functions):
+                calls = {each[0].name: each[0].qualified for each in functions}
+                found[backend.name] = Kernel(call, None, calls)
         return found
 
     def native(self, schema: Schema, value: Located) -> Formula | None:

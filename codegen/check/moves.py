@@ -33,6 +33,7 @@ from ..model.schema import Argument, Schema
 from ..model.source import Located
 from ..read.fields import report_scalar
 from ..read.functions import FunctionIndex
+from .accesses import is_access
 from .contractions import is_contraction
 from .reserved import is_called
 
@@ -59,7 +60,7 @@ def is_move(body: Located | None, schema: Schema | None = None) -> bool:
     """Whether a body says where elements come from, and not what is computed of rows, or shown."""
     if body is None or (schema is not None and shows(schema)):
         return False
-    return _IS_MOVE.search(str(body.value)) is not None and not is_contraction(body)
+    return _IS_MOVE.search(str(body.value)) is not None and not is_contraction(body) and not is_access(body)
 
 
 def shows(schema: Schema) -> bool:

@@ -6,9 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from ...ir.bodies import Body
-from ...ir.contractions import Contraction
-from ...ir.moves import Move
-from ...ir.views import View
 from ..model.annotations import default
 from ..model.diagnostics import Report
 from ..model.names import BINARY_OPERATORS, CATEGORIES, COMPOSITES, OTHER_LAYOUT
@@ -27,6 +24,7 @@ from ..model.schema import OperatorName, Schema
 from ..model.source import Located, Place
 from ..read.fields import kind_of, known_word, known_words, words
 from ..read.keys import KEYS
+from .accesses import is_access
 from .batching import BatchingChecker
 from .bodies import body_of, result_of
 from .contractions import contraction_of, is_contraction
@@ -39,7 +37,7 @@ from .refusals import OPERANDS, refusals
 from .rules import SymbolicChecker
 from .samples import SampleChecker
 from .signatures import check_autogen, check_signature
-from .transposes import move_of, view_of, what_follows
+from .transposes import access_of, move_of, view_of, what_follows
 from .views import is_view
 
 VARIANTS = ("function", "method")
@@ -96,7 +94,8 @@ class OperatorChecker:
         body, move = self.body(declared), move_of(declared, self.sources.functions, self.report)
         contraction = contraction_of(schema, fields.get("body"), self.sources.functions, self.report)
         view = view_of(declared, self.sources.functions, self.report)
-        kernels = self.of_body(declared, body or move or view or contraction)
+        access = access_of(declared, self.sources.functions, self.report)
+        kernels = self.kernel_checker.of_bodies(declared, body or move or view or contraction or access)
         kernels |= self.dispatched(declared, tags, factory is not None)
         composite = any(key in COMPOSITES for key in kernels)
         promote, promoted = self.promotion(declared, tags, composite)
@@ -117,6 +116,7 @@ class OperatorChecker:
             move=move,
             contraction=contraction,
             view=view,
+            access=access,
             transposes="" if declared.transposes is None else str(declared.transposes.schema.name),
             native=self.native(declared, tags),
             autogen=autogen,
@@ -335,24 +335,11 @@ class OperatorChecker:
         """What the operator computes over rows, where its entry says it so."""
         located = declared.fields.get("body")
         primitives = self.sources.tables.primitives.pointwise
-        if located is None or is_move(located) or is_contraction(located):
+        if located is None or is_move(located) or is_contraction(located) or is_access(located):
             return None
         if is_view(declared.schema, located):
             return None
         return body_of(declared.schema, located, primitives, self.report)
-
-    def of_body(self, declared: Declared, said: Body | Move | View | Contraction | None) -> dict[str, Kernel]:
-        """By dispatch key: the kernels of a body, of all backends that run such."""
-        match said:
-            case Body():
-                return self.kernel_checker.bodies(declared.schema, declared.fields["body"], said)
-            case Move():
-                return self.kernel_checker.moves(declared, said)
-            case View():
-                return self.kernel_checker.views(declared, said)
-            case Contraction():
-                return self.kernel_checker.contractions(declared, said)
-        return {}
 
     def dispatched(self, declared: Declared, tags: frozenset[str], factory: bool) -> dict[str, Kernel]:
         """The kernels that ``dispatch`` says."""

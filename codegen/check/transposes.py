@@ -1,4 +1,4 @@
-"""Check: operators that move elements, or show them, and the transposed of them, which are their gradients.
+"""Check: operators that move, show, read or write elements, and what their gradients need.
 
 Of an operator whose body says where elements come from, and whose derivative no entry says, follow an
 operator that puts elements back, and the derivatives of both: each is linear, and the other's gradient.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from ...ir.accesses import Access
 from ...ir.moves import Move
 from ...ir.views import View
 from ..model.diagnostics import Report
@@ -16,6 +17,8 @@ from ..model.schema import Argument, BaseType, ListType, OperatorName, Return, S
 from ..model.source import Entry, Located
 from ..read.functions import FunctionIndex
 from . import bodies
+from .access_rules import follows_of_access, transposed_accesses
+from .accesses import is_access, read_access
 from .contractions import derivatives_of_contraction, follows_of_contractions, is_contraction
 from .expand import Declared
 from .moves import EVERY_DTYPE, follows_of_moves, is_move, linear, read_move
@@ -34,9 +37,15 @@ def with_transposes(
     for item in declared:
         name = str(replace(item.schema.name, namespace=""))
         body = item.fields.get("body")
-        if body is not None and is_contraction(body) and name not in differentiated:
+        if item.mechanism == "nn" or name in differentiated:
+            continue
+        if is_access(body):
+            more, entries_of_more = transposed_accesses(item)
+            operators += more
+            derivatives += entries_of_more
+        elif body is not None and is_contraction(body):
             derivatives += derivatives_of_contraction(item.schema, body, item.place)
-        if item.mechanism != "nn" and _is_linear(item) and name not in differentiated:
+        elif _is_linear(item):
             made = _transposed(item)
             operators.append(made)
             derivatives += _derivatives(item, made.schema)
@@ -70,6 +79,14 @@ def move_of(declared: Declared, functions: FunctionIndex, report: Report) -> Mov
     )  # it is said there
 
 
+def access_of(declared: Declared, functions: FunctionIndex, report: Report) -> Access | None:
+    """What the operator reads or writes at indices, where its entry says it so."""
+    body = declared.fields.get("body")
+    if body is None or not is_access(body):
+        return None
+    return read_access(declared.schema, body, functions, report)
+
+
 def what_follows(schema: Schema, fields: Mapping[str, Located]) -> Mapping[str, Located]:
     """The fields of an entry with what its body says beside its kernels, where the entry is silent."""
     body = fields.get("body")
@@ -78,6 +95,8 @@ def what_follows(schema: Schema, fields: Mapping[str, Located]) -> Mapping[str, 
     if is_view(schema, body):
         assert body is not None
         return {**follows_of_views(schema, body), **fields}
+    if body is not None and is_access(body):
+        return {**follows_of_access(schema, body), **fields}
     if body is None or not is_move(body):
         return bodies.with_what_follows(schema, fields)
     return {**follows_of_moves(schema, body), **fields}

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from ...ir.accesses import Access
 from ...ir.bodies import CONSTANT, CONSTANTS, LENGTH, PLACES, Body, is_reduction
 from ...ir.expressions import (
     BINARY,
@@ -70,11 +71,14 @@ def with_symbolic(operator: Operator, primitives: Mapping[str, Primitive], index
         return replace(operator, no_symbolic="it puts elements back")
     if operator.contraction is not None:
         return replace(operator, no_symbolic="no equation says what it multiplies")
-    if EXPRESSIONS.isdisjoint(operator.tags) and operator.body is None and operator.move is None:
+    bodies = operator.body, operator.move, operator.access
+    if EXPRESSIONS.isdisjoint(operator.tags) and not any(bodies):
         return replace(operator, no_symbolic="it is not pointwise")
     try:
         if operator.body is not None:
             rule = _symbolic_of_body(operator, operator.body, primitives, index)
+        elif operator.access is not None:
+            rule = _symbolic_of_access(operator, operator.access, primitives, index)
         elif operator.move is not None:
             rule = _symbolic_of_move(operator, operator.move, primitives, index)
         else:
@@ -126,6 +130,16 @@ def _symbolic_of_move(
     writer = _Writer(operator.schema, replace(kernel, calls={}), False, primitives, index)
     given = Name(move.source), move.fill, Name("result"), *map(Name, move.arguments)
     return _rule(writer, Call(writer.called(MOVED, None), (move.form(), *given)), operator.schema)
+
+
+def _symbolic_of_access(
+    operator: Operator, access: Access, primitives: Mapping[str, Primitive], index: FunctionIndex
+) -> Rule:
+    """The symbolic of an operator that reads or writes at indices: the calls of its kernels' namesakes."""
+    kernel = next(iter(operator.kernels.values()))
+    writer = _Writer(operator.schema, replace(kernel, calls={}), False, primitives, index)
+    call = access.call(lambda name: writer.called(name, None), checked=False)
+    return _rule(writer, call, operator.schema)
 
 
 def _rule(writer: _Writer, made: Expr, schema: Schema) -> Rule:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
+from ...ir.accesses import native_kernels
 from ...ir.kernels import NativeKernel
 from ...ir.lower.kernels import routines_used, row_of, write_routine
 from ..derive.derived import Derived
@@ -79,6 +80,8 @@ class BackendFiles:
         forms = NativeForms(self.declared.routines, self.declared.primitives)
         if not self.declared.library:
             forms.kernels.update(self.declared.native_kernels)
+            accesses = [o.access for o in self.declared.operators if o.access is not None]
+            forms.kernels.update(native_kernels(accesses))
             forms.kernels.update(kernels_of(self.declared.optimizers))
         return forms
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...ir.accesses import Access
 from ...ir.bodies import Body
 from ...ir.contractions import Contraction
 from ...ir.expressions import Call, Expr, names_in
@@ -210,6 +211,7 @@ class Operator:
     move: Move | None = None  # where its elements come from, of which its kernels are made
     contraction: Contraction | None = None  # what it multiplies and sums, of which its kernels are made
     view: View | None = None  # what it shows of the memory of its operand, of which its kernels are made
+    access: Access | None = None  # what it reads or writes at indices, of which its kernels are made
     transposes: str = ""  # the operator of which it is the transposed; ``move``, or ``view``, is that one's
     native: Formula | None = None  # the expression of its native kernel, where its kernel is a function
     doc: str = ""

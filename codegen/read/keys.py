@@ -38,7 +38,11 @@ _WHAT = (
     Key("inplace_variants", _WORDS, "whether the derived in-place one is a function, a method or both"),
     Key("tags", _WORDS, "what is true of the operator; see tags.yaml"),
     Key("dispatch", _MAP, "the kernel for each backend, or the composite"),
-    Key("body", _STR, "what it computes over rows, or where elements come from: all its forms follow"),
+    Key(
+        "body",
+        _STR,
+        "what it computes over rows, where elements come from, or what is at indices: all follows",
+    ),
     Key("native", ("scalar",), "what a native kernel computes, where the kernel is a function"),
 )
 _TYPES = (

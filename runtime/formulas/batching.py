@@ -242,108 +242,96 @@ def _at_least_1d(self: Tensor) -> Tensor:
     return self.unsqueeze(1) if self.ndim == 1 else self
 
 
-def index_select_batched(self: Tensor, dim: int, index: Tensor) -> Tensor:
-    """``index_select`` with batched indices."""
+def read_slices_batched(self: Tensor, dim: int, index: Tensor) -> Tensor:
+    """What reads slices, with batched indices."""
     values = _at_least_1d(self)
     found = values.gather(wrap_dim(dim, values.ndim - 1) + 1, index_along(index, dim, values.shape))
     return found.reshape((len(self),)) if self.ndim == 1 else found
 
 
-def _scattered(
-    self: Tensor, dim: int, index: Tensor, source: Any, reduce: str, include_self: bool = True
+def zeros_of_batch(source: Tensor, sizes: Sequence[int]) -> Tensor:
+    """Zeros of these logical sizes, for each element of a batch."""
+    return source.new_zeros((len(source), *sizes))
+
+
+def _folded(
+    self: Tensor, at: int, index: Tensor, source: Tensor, fold: str, include_self: bool = True
 ) -> Tensor:
-    """``self`` with ``source`` at indices (B, k) along ``dim``, which are not counted from the end."""
+    """``self`` changed along a dim by elements that meet what is there as a body says."""
+    if fold == "set":
+        return self.scatter(at, index, source)
+    if fold == "sum" and include_self:
+        return self.scatter_add(at, index, source)
+    return self.scatter_reduce(at, index, source, fold, include_self=include_self)
+
+
+def write_along_batched(
+    self: Tensor, dim: int, index: Tensor, source: Tensor, fold: str, include_self: bool = True
+) -> Tensor:
+    """What writes elements along a dim, where tensors without dimensions may meet vectors."""
     values = _at_least_1d(self)
-    places = index_along(index, dim, values.shape)
     at = wrap_dim(dim, values.ndim - 1) + 1
-    if isinstance(source, (int, float, complex)):
-        made = values.scatter(at, places, source)
-    else:
-        source = source.reshape(places.shape)
-        if reduce == "copy":
-            made = values.scatter(at, places, source)
-        elif reduce == "add":
-            made = values.scatter_add(at, places, source)
-        else:
-            made = values.scatter_reduce(at, places, source, reduce, include_self=include_self)
+    made = _folded(values, at, _at_least_1d(index), _at_least_1d(source), fold, include_self)
     return made.reshape(self.shape)
 
 
-def index_add_batched(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Number) -> Tensor:
-    """``index_add`` with batched indices."""
-    factor = as_number(alpha, source.dtype.array_dtype)
-    return _scattered(self, dim, index, source if factor == 1 else source * factor, "add")
+def write_slices_batched(
+    self: Tensor,
+    dim: int,
+    index: Tensor,
+    source: Tensor,
+    fold: str,
+    include_self: bool = True,
+    factor: Number = 1,
+) -> Tensor:
+    """What writes slices, times a factor, with batched indices (B, k)."""
+    factor = as_number(factor, source.dtype.array_dtype)
+    values = _at_least_1d(self)
+    places = index_along(index, dim, values.shape)
+    source = (source if factor == 1 else source * factor).reshape(places.shape)
+    at = wrap_dim(dim, values.ndim - 1) + 1
+    return _folded(values, at, places, source, fold, include_self).reshape(self.shape)
 
 
-def index_copy_batched(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """``index_copy`` with batched indices."""
-    return _scattered(self, dim, index, source, "copy")
-
-
-def index_fill_batched(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    """``index_fill`` with batched indices and perhaps a batched value."""
-    index = _positions(index, self.shape[wrap_dim(dim, self.ndim - 1) + 1] if self.ndim > 1 else 1)
+def fill_slices_batched(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    """What fills slices, with batched indices and perhaps a batched value."""
+    values = _at_least_1d(self)
+    at = wrap_dim(dim, values.ndim - 1) + 1
+    places = index_along(_positions(index, values.shape[at]), dim, values.shape)
     if isinstance(value, (int, float, complex)):
-        return _scattered(self, dim, index, value, "copy")
+        return values.scatter(at, places, value).reshape(self.shape)
     # By a mask: a place that is named twice has one value, and gives it one gradient.
-    filled = _scattered(self.new_zeros(self.shape, dtype=bool_), dim, index, True, "copy")
+    filled = values.new_zeros(values.shape, dtype=bool_).scatter(at, places, True).reshape(self.shape)
     return F.where(filled, value.to(self.dtype).reshape((-1, *[1] * (self.ndim - 1))), self)
 
 
-def index_reduce_batched(
-    self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool
-) -> Tensor:
-    """``index_reduce`` with batched indices."""
-    return _scattered(self, dim, index, source, reduce, include_self)
-
-
-def index_select_backward_batched(
-    grad_output: Tensor, self_sizes: Sequence[int], dim: int, index: Tensor
-) -> Tensor:
-    """The gradient of ``index_select_batched``."""
-    zeros = grad_output.new_zeros((len(grad_output), *self_sizes))
-    return _scattered(zeros, dim, index, grad_output, "add")
-
-
-def gather_backward_batched(grad_output: Tensor, sizes: Sequence[int], dim: int, index: Tensor) -> Tensor:
-    """The gradient of ``gather``, where tensors without dimensions may meet vectors."""
-    count, shape = len(grad_output), tuple(sizes) or (1,)
+def read_into_corner_batched(self: Tensor, dim: int, index: Tensor, sizes: Sequence[int]) -> Tensor:
+    """What reads elements along a dim into the front corner of zeros; tensors without dimensions may meet
+    vectors."""
+    count, shape = len(self), tuple(sizes) or (1,)
     at = wrap_dim(dim, len(shape)) + 1
-    found = F._gather_backward(_at_least_1d(grad_output), (count, *shape), at, _at_least_1d(index))
+    found = F._scatter_src_backward(_at_least_1d(self), at, _at_least_1d(index), (count, *shape))
     return found.reshape((count, *sizes))
 
 
-def scatter_src_backward_batched(
-    grad_output: Tensor, dim: int, index: Tensor, sizes: Sequence[int]
-) -> Tensor:
-    """The gradient of ``scatter`` for ``src``, where tensors without dimensions may meet vectors."""
-    count, shape = len(grad_output), tuple(sizes) or (1,)
-    at = wrap_dim(dim, len(shape)) + 1
-    found = F._scatter_src_backward(_at_least_1d(grad_output), at, _at_least_1d(index), (count, *shape))
-    return found.reshape((count, *sizes))
-
-
-def take_batched(self: Tensor, index: Tensor) -> Tensor:
-    """``take``."""
+def read_flat_batched(self: Tensor, index: Tensor) -> Tensor:
+    """What reads elements of the flattened tensor."""
     flat = rows(self)
     return flat.gather(1, _positions(rows(index), flat.shape[1])).reshape(index.shape)
 
 
-def take_backward_batched(grad_output: Tensor, sizes: Sequence[int], index: Tensor) -> Tensor:
-    """The gradient of ``take_batched``."""
-    zeros = grad_output.new_zeros((len(grad_output), math.prod(sizes)))
-    places = _positions(rows(index), zeros.shape[1])
-    return zeros.scatter_add(1, places, rows(grad_output)).reshape((len(grad_output), *sizes))
-
-
-def put_batched(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
-    """``put``."""
+def write_flat_batched(
+    self: Tensor, index: Tensor, source: Any, fold: str, include_self: bool = True
+) -> Tensor:
+    """What writes elements of the flattened tensor."""
     flat = rows(self)
-    places, values = _positions(rows(index), flat.shape[1]), rows(source)
+    places = _positions(rows(index), flat.shape[1])
+    if isinstance(source, (int, float, complex)):
+        source = flat.new_full(places.shape, source)
+    values = rows(source)
     if places.shape != values.shape:
         raise IndexError("Expected source and index to have the same number of elements")
-    made = flat.scatter_add(1, places, values) if accumulate else flat.scatter(1, places, values)
-    return made.reshape(self.shape)
+    return _folded(flat, 1, places, values, fold, include_self).reshape(self.shape)
 
 
 def _positions(index: Tensor, count: int) -> Tensor:

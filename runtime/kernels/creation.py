@@ -72,14 +72,19 @@ def cast_number(value: Number, dtype: np.dtype[Any]) -> Array:
     return np.asarray(held(value, dtype), dtype)
 
 
-def as_scalar(value: Array | Number, dtype: np.dtype[Any]) -> Array:
-    """A number or 0-d array as ``cast_number``. Raises RuntimeError for an array with dimensions."""
-    if isinstance(value, (bool, int, float, complex)):
-        return cast_number(value, dtype)
+def check_scalar(value: Array) -> None:
+    """RuntimeError for an array with dimensions."""
     if value.ndim:
         raise RuntimeError(
             f"only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
         )
+
+
+def as_scalar(value: Array | Number, dtype: np.dtype[Any]) -> Array:
+    """A number or 0-d array as ``cast_number``. Raises RuntimeError for an array with dimensions."""
+    if isinstance(value, (bool, int, float, complex)):
+        return cast_number(value, dtype)
+    check_scalar(value)
     return (
         value
         if value.dtype == dtype

@@ -15,21 +15,19 @@ import numpy as np
 
 from ..core.costs import INDEX_LARGE
 from ..core.user_stack import program_stacklevel
-from .creation import as_scalar
+from .creation import as_scalar, cast_number
 from .dims import wrap_dim
-from .dtypes import INT64, acc_dtype, is_complex
+from .dtypes import acc_dtype
 from .index_checks import (
     all_in_range,
     check_bounds,
-    check_integer_index,
     check_long,
     check_same_dtype,
-    check_single,
-    check_vector,
     index_range,
     wrap_index,
 )
 from .masks import masked_select, true_positions
+from .scatter import NUMBERS, PLAIN, check_fold, fold_flat
 from .scatter_add import add_at, add_slices
 from .select import select
 
@@ -310,55 +308,7 @@ def index_error(shape: Shape, indices: Indices, error: IndexError) -> IndexError
     return error
 
 
-# -- along one dimension -------------------------------------------------------------------------
-
-
-def index_select(self: Array, dim: int, index: Array) -> Array:
-    """The slices of ``self`` along ``dim`` at ``index`` (1-d or 0-d, not negative)."""
-    dim = wrap_dim(dim, self.ndim)
-    check_vector(index)
-    check_integer_index(index)
-    if self.ndim == 0:
-        check_single(index)
-        check_bounds(index, 1, 0, IndexError)
-        return self.copy()
-    check_bounds(index, self.shape[dim], dim, IndexError)
-    return self.take(index.reshape(-1), dim, mode="wrap")
-
-
-def index_fill(self: Array, dim: int, index: Array, value: Array) -> Array:
-    """``self`` with ``value`` (a number or 0-d array) at ``index`` along ``dim``; it may be negative.
-    IndexError for an index out of bounds or not int64; RuntimeError for a matrix of them, or a complex value
-    for real elements."""
-    dim = wrap_dim(dim, self.ndim)
-    check_index_fill(self, value)
-    value = as_scalar(value, self.dtype)
-    if index.dtype != INT64:
-        raise IndexError("Expected dtype int64 for index.")
-    if index.ndim > 1:
-        raise RuntimeError("Index has to be a vector/scalar")
-    check_bounds(index, self.shape[dim] if self.ndim else 1, dim, IndexError, negative=True)
-    out = self.copy()
-    view = out if self.ndim else out.reshape(1)
-    view[(slice(None),) * dim + (index,)] = value
-    return out
-
-
-def check_index_fill(self: Array, value: Array | Number) -> None:
-    """Raise RuntimeError for a complex number where ``self`` is not complex, bool neither."""
-    if isinstance(value, complex) and not is_complex(self.dtype):
-        raise RuntimeError("Converting complex Scalar to non-complex type is not supported")
-
-
-def index_copy(self: Array, dim: int, index: Array, source: Array) -> Array:
-    """``self`` with the slices of ``source`` at ``index`` along ``dim``; of several the last stays."""
-    dim = check_index_copy(self, dim, index, source)
-    check_bounds(index, self.shape[dim] if self.ndim else 1, dim, IndexError)
-    if self.ndim == 0:
-        return (source if index.size else self).reshape(()).copy()
-    out = self.copy()
-    out[(slice(None),) * dim + (index.reshape(-1),)] = source
-    return out
+# -- what index_copy checks -------------------------------------------------------------------------
 
 
 def check_index_copy(self: Array, dim: int, index: Array, source: Array) -> int:
@@ -391,7 +341,7 @@ def check_index_copy(self: Array, dim: int, index: Array, source: Array) -> int:
 # -- flat positions ----------------------------------------------------------------------------------
 
 
-def take(self: Array, index: Array) -> Array:
+def gather_flat(self: Array, index: Array) -> Array:
     """The elements at positions of the flattened ``self``, in the shape of ``index``. IndexError for a
     position out of range, also for any in no elements."""
     _check_flat(self, index)
@@ -400,48 +350,44 @@ def take(self: Array, index: Array) -> Array:
     return self.reshape(-1).take(index)
 
 
-def take_backward(grad: Array, sizes: Shape, index: Array) -> Array:
-    """Zeros of shape ``sizes`` to which ``grad`` is added at flat positions. RuntimeError for a gradient with
-    another number of elements than ``index``."""
-    out = np.zeros(math.prod(sizes), grad.dtype)
-    _check_flat(out, index)
-    if grad.size != index.size:
-        raise RuntimeError(
-            f"take_backward: expected a gradient of the index's shape {list(index.shape)}, but got "
-            f"{list(grad.shape)}"
-        )
-    add_at(out, _flat_positions(index, out.size), grad.reshape(-1))
-    return out.reshape(sizes)
-
-
-def put(self: Array, index: Array, source: Array, accumulate: bool) -> Array:
-    """``self`` with ``source`` at positions of its flattened elements; added where they ``accumulate``."""
+def scatter_flat(
+    self: Array,
+    index: Array,
+    source: Any,
+    fold: str,
+    include_self: bool = True,
+    fresh: bool = False,
+) -> Array:
+    """``self`` changed by ``source``, or a number, at positions of its flattened elements, as in
+    ``scatter_along``. IndexError for a position out of range, and another number of elements than there are
+    positions."""
     _check_flat(self, index)
-    check_same_dtype(self, source)
-    check_put_count(source, index)
-    out = self.copy()
-    if accumulate:
-        add_at(out, _flat_positions(index, out.size), source.reshape(-1))
-    else:
-        out.reshape(-1)[index.reshape(-1)] = source.reshape(-1)
+    if fold not in PLAIN:
+        check_fold(fold, self.dtype)
+    if source.__class__ in NUMBERS:
+        source = np.broadcast_to(cast_number(source, self.dtype), index.shape)
+    check_scatter_flat(self, index, source)
+    out = self if fresh else self.copy()
+    flat, values = out.reshape(-1), source.reshape(-1)
+    if fold == "set":
+        flat[index.reshape(-1)] = values
+        return out
+    places = wrap_index(index, out.size)
+    if places is None:
+        raise IndexError("tried to put elements into an empty tensor")
+    fold_flat(flat, places.reshape(-1), values, fold, include_self)
     return out
 
 
-def check_put_count(source: Array, index: Array) -> None:
-    """IndexError unless ``put`` has a value for each position."""
+def check_scatter_flat(self: Array, index: Array, source: Array) -> None:
+    """RuntimeError for another dtype than that of ``self``, IndexError unless there is a value for each
+    position."""
+    check_same_dtype(self, source)
     if source.size != index.size:
         raise IndexError(
             "Expected source and index to have the same number of elements, but got "
             f"source.numel() = {source.size}, index.numel() = {index.size}"
         )
-
-
-def _flat_positions(index: Array, size: int) -> Array:
-    """Positions that were checked, unless there are no elements; 1-d, and none negative."""
-    places = wrap_index(index, size)
-    if places is None:
-        raise IndexError("tried to put elements into an empty tensor")
-    return places.reshape(-1)
 
 
 def _check_flat(self: Array, index: Array) -> None:

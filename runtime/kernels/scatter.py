@@ -1,29 +1,38 @@
-"""Kernels that gather along a dimension, and that scatter or add along one.
+"""Kernels that read and write at indices along a dim, as bodies say: elements, and whole slices.
 
-``index`` is an int64 or int32 array, never negative. Inputs are not changed. Sums are those of
-``additions``; other reductions go through flat positions, as ``ufunc.at`` is fast in one dimension only.
+``index`` is an int64 or int32 array, not negative but in fills. Inputs are not changed. Sums are those of
+``scatter_add``; other folds go through flat positions, as ``ufunc.at`` is fast in one dimension only.
+Each kernel is given what checks its arguments, and the dim.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from .creation import as_number, cast_number
+from .creation import as_number, as_scalar, cast_number, check_scalar
 from .dims import wrap_dim
+from .dtypes import INT64, is_complex
 from .flat_index import positions, put_along, take_along
-from .index_checks import check_bounds, check_integer_index
+from .index_checks import check_bounds, check_integer_index, check_single, check_vector
 from .pointwise import scaled
-from .scatter_add import add_at, add_in_rows, add_slices
-from .tables import add_along, elements_along
+from .scatter_add import add_at, add_in_rows, add_slices, places_of_slices
+from .tables import elements_along, fold_along, fold_elements, fold_rows
 
 Array = Any
 Number = bool | int | float | complex
+#: Raises errors for arguments that do not go together, and gives the dim from 0.
+Check = Callable[..., int]
 Shape = tuple[int, ...]
 
-#: In the order in which errors list them.
+NUMBERS = (bool, int, float, complex)
+#: What array libraries and ONNX call folds.
+FOLDS = {"set": "set", "sum": "add", "mean": "add", "prod": "mul", "amax": "max", "amin": "min"}
+#: Folds that all dtypes have.
+PLAIN = ("set", "sum")
 REDUCTIONS = {"sum": np.add, "prod": np.multiply, "mean": np.add, "amax": np.maximum, "amin": np.minimum}
 
 
@@ -79,12 +88,13 @@ def check_gather(self: Array, dim: int, index: Array) -> int:
     return dim
 
 
-# -- gather ----------------------------------------------------------------------------------------------
+# -- along a dim, the other dims in step -----------------------------------------------------------------
 
 
-def gather(self: Array, dim: int, index: Array) -> Array:
-    """``self`` at ``index`` along ``dim``, the other dims in step; the result has the shape of ``index``."""
-    dim = check_gather(self, dim, index)
+def gather_along(check: Check, self: Array, dim: int, index: Array) -> Array:
+    """``self`` at ``index`` along ``dim``, the other dims in step; the result has the shape of ``index``.
+    RuntimeError for an index out of bounds, and what ``check`` raises, which gives ``dim`` from 0."""
+    dim = check(self, dim, index)
     if index.size == 0:
         return np.empty(index.shape, self.dtype)
     if self.ndim == 0:
@@ -103,53 +113,77 @@ def gather(self: Array, dim: int, index: Array) -> Array:
     return take_along(self, index, dim) if index.ndim else self.take(index)
 
 
-# -- scatter ---------------------------------------------------------------------------------------------
+def in_corner(self: Array, sizes: Shape) -> Array:
+    """``self`` in the front corner of zeros of these sizes, each at least as great as its own."""
+    if self.shape == tuple(sizes):
+        return self
+    out = np.zeros(sizes, self.dtype)
+    if self.size:
+        self = self.reshape((self.shape or (1,)) if len(sizes) else ())
+        out[tuple([slice(n) for n in self.shape])] = self
+    return out
 
 
-def _scatter_operands(self: Array, dim: int, index: Array, src: Array | None) -> tuple[Array, Array, Array]:
-    """A copy of ``self``, the flat positions of ``index`` in it, and the part of ``src`` that goes there."""
-    out, dim, index, src = _checked(self, dim, index, src)
+def zeros_of(sizes: Shape, like: Array) -> Array:
+    """Zeros of these sizes, of the dtype of an array."""
+    return np.zeros(sizes, like.dtype)
+
+
+def scatter_along(
+    check: Check,
+    self: Array,
+    dim: int,
+    index: Array,
+    src: Any,
+    fold: str,
+    include_self: bool = True,
+    fresh: bool = False,
+) -> Array:
+    """``self`` changed at ``index`` along ``dim``, the other dims in step.
+
+    What stands in the front corner of ``src``, or a number, takes the place of what is there (of several
+    the last stays), or meets it. ``fold``: "set", "sum", "prod", "mean", which is rounded down for integers,
+    "amax" or "amin"; of all but the first ``include_self`` says whether what is there counts. ``fresh``:
+    ``self`` may be written. RuntimeError for an index out of bounds, NotImplementedError for a dtype that
+    has no such fold, and what ``check`` raises.
+    """
+    number = src.__class__ in NUMBERS
+    dim = check(self, dim, index) if number else check(self, dim, index, src)
+    if fold not in PLAIN:
+        check_fold(fold, self.dtype)
+    out = self if fresh else self.copy()
     if index.size == 0:
-        return out, np.zeros(0, np.int64), src
-    places = positions(self.shape or (1,), dim, index).reshape(-1)
-    return out, places, None if src is None else src.reshape(-1)
-
-
-def _checked(self: Array, dim: int, index: Array, src: Array | None) -> tuple[Array, int, Array, Array]:
-    """A copy of ``self``, ``dim`` from 0, ``index`` and the part of ``src`` that goes there, all not 0-d."""
-    dim = check_scatter(self, dim, index, src)
-    out = self.copy()
-    if index.size == 0:
-        return out, dim, index, src if src is None else src.reshape(-1)[:0]
+        return out
     check_bounds(index, self.shape[dim] if self.ndim else 1, dim, RuntimeError)
     if index.ndim == 0:
         index = index.reshape(1)
-    if src is not None and src.ndim and src.shape != index.shape:
-        src = src[tuple([slice(n) for n in index.shape])]
-    return out, dim, index, src
-
-
-def scatter(self: Array, dim: int, index: Array, src: Array) -> Array:
-    """``self`` with the elements of ``src`` at ``index`` along ``dim``; of several the last stays."""
-    out, dim, index, src = _checked(self, dim, index, src)
-    if index.size:
-        put_along(out, index, dim, src)
+    if number:
+        src = cast_number(src, self.dtype)
+    elif src.shape != index.shape:
+        src = src[tuple([slice(n) for n in index.shape])] if src.ndim else src.reshape(index.shape)
+    into = out if out.ndim else out.reshape(1)
+    if fold == "set":
+        put_along(into, index, dim, src)
+        return out
+    src = np.broadcast_to(src, index.shape) if number else src
+    if fold == "sum" and include_self:
+        _scatter_add_into(into, dim, index, src)
+        return out
+    if not include_self:
+        put_along(into, index, dim, identity_of(fold, out.dtype))
+    _fold_into(into, dim, index, src, fold)
+    if fold == "mean":
+        _divide(into.reshape(-1), positions(into.shape, dim, index).reshape(-1), include_self)
     return out
 
 
-def scatter_value(self: Array, dim: int, index: Array, value: Number) -> Array:
-    """``self`` with ``value`` at ``index`` along ``dim``."""
-    out, dim, index, _ = _checked(self, dim, index, None)
-    if index.size:
-        put_along(out, index, dim, cast_number(value, self.dtype))
-    return out
-
-
-def scatter_add(self: Array, dim: int, index: Array, src: Array) -> Array:
-    """``self`` with the elements of ``src`` added at ``index`` along ``dim``."""
-    out, dim, index, src = _checked(self, dim, index, src)
-    _scatter_add_into(out, dim, index, src)
-    return out
+def _fold_into(out: Array, dim: int, index: Array, src: Array, fold: str) -> None:
+    """Work ``src`` into ``out`` (contiguous, in place) at ``index``, which has its shape, along ``dim``."""
+    if REDUCTIONS[fold] is np.add:
+        _scatter_add_into(out, dim, index, src)
+    elif not fold_along(out, index, src, dim, fold):
+        places = positions(out.shape, dim, index).reshape(-1)
+        REDUCTIONS[fold].at(out.reshape(-1), places, src.reshape(-1))
 
 
 def _scatter_add_into(out: Array, dim: int, index: Array, src: Array) -> None:
@@ -161,75 +195,37 @@ def _scatter_add_into(out: Array, dim: int, index: Array, src: Array) -> None:
         rows = index.reshape(-1, index.shape[-1])
         if add_in_rows(out.reshape(len(rows), -1), rows, src):
             return
-    elif add_along(out, index, src, dim):
+    elif fold_along(out, index, src, dim, "sum"):
         return
     add_at(out, positions(shape, dim, index).reshape(-1), src.reshape(-1))
 
 
-def reduction_ufunc(reduce: str) -> np.ufunc:
-    """The ufunc of scatter's ``reduce=`` argument. RuntimeError when there is none."""
-    if reduce not in ("add", "multiply"):
-        raise RuntimeError("reduce argument must be either add or multiply.")
-    return np.add if reduce == "add" else np.multiply
+def check_fold(fold: str, dtype: np.dtype[Any]) -> None:
+    """NotImplementedError for a fold that the dtype has not: a mean of bools, a greatest complex number."""
+    if (fold == "mean" and dtype.kind == "b") or (fold in ("amax", "amin") and dtype.kind == "c"):
+        raise NotImplementedError(f"reduce={fold!r} is not implemented for {dtype}")
 
 
-def scatter_with(self: Array, dim: int, index: Array, src: Array, reduce: str) -> Array:
-    """``scatter`` that adds or multiplies instead of replacing."""
-    ufunc = reduction_ufunc(reduce)
-    out, places, values = _scatter_operands(self, dim, index, src)
-    ufunc.at(out.reshape(-1), places, values)
-    return out
-
-
-def scatter_value_with(self: Array, dim: int, index: Array, value: Number, reduce: str) -> Array:
-    """``scatter_value`` that adds or multiplies instead of replacing."""
-    ufunc = reduction_ufunc(reduce)
-    out, places, _ = _scatter_operands(self, dim, index, None)
-    ufunc.at(out.reshape(-1), places, cast_number(value, self.dtype))
-    return out
-
-
-def check_reduction(reduce: str, dtype: np.dtype[Any], names: tuple[str, ...]) -> None:
-    """Raise for a reduction that is not among ``names``, or not defined for ``dtype``."""
-    if reduce not in names:
-        raise RuntimeError(f"reduce argument must be either {', '.join(names)}, got {reduce}")
-    if (reduce == "mean" and dtype.kind == "b") or (reduce in ("amax", "amin") and dtype.kind == "c"):
-        raise NotImplementedError(f"reduce={reduce!r} is not implemented for {dtype}")
-
-
-def check_index_reduction(reduce: str, dtype: np.dtype[Any]) -> None:
-    """Raise for a reduction that ``index_reduce`` has not, or that is not defined for ``dtype``."""
-    names = tuple([name for name in REDUCTIONS if name != "sum"])
-    if reduce not in names:
-        raise RuntimeError(f"Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
-    check_reduction(reduce, dtype, names)
-
-
-def scatter_reduce(self: Array, dim: int, index: Array, src: Array, reduce: str, include_self: bool) -> Array:
-    """The elements of ``src`` that go to one place of ``self``, taken together by ``reduce``.
-
-    ``include_self`` counts what stands there as one of them. Places that no index names stay.
-    The mean of integers is rounded down.
-    """
-    check_reduction(reduce, self.dtype, tuple(REDUCTIONS))
-    out, places, values = _scatter_operands(self, dim, index, src)
-    ufunc_at(out.reshape(-1), places, values, reduce, include_self)
-    return out
-
-
-def ufunc_at(out: Array, places: Array, values: Array, reduce: str, include_self: bool) -> None:
+def fold_flat(out: Array, places: Array, values: Array, fold: str, include_self: bool) -> None:
     """Fold ``values`` into ``out`` (1-d, in place) at ``places``."""
-    ufunc = REDUCTIONS[reduce]
     if not include_self:
-        out[places] = identity_of(reduce, out.dtype)
-    ufunc.at(out, places, values)
-    if reduce == "mean":
-        counts = np.bincount(places, None, len(out)) + (1 if include_self else 0)
-        np.maximum(counts, 1, out=counts)
-        if out.dtype.kind in "iu":
-            np.floor_divide(out, counts.astype(out.dtype), out)
-        else:
-            np.divide(out, counts.astype(out.real.dtype), out)
+        out[places] = identity_of(fold, out.dtype)
+    if REDUCTIONS[fold] is np.add:
+        add_at(out, places, values)
+    elif not fold_elements(out, places, values, fold):
+        REDUCTIONS[fold].at(out, places, values)
+    if fold == "mean":
+        _divide(out, places, include_self)
+
+
+def _divide(out: Array, places: Array, include_self: bool) -> None:
+    """Divide what is along the first dim by how often its place is named."""
+    counts = np.bincount(places, None, len(out)) + (1 if include_self else 0)
+    counts = np.maximum(counts, 1).reshape(-1, *(1,) * (out.ndim - 1))
+    if out.dtype.kind in "iu":
+        np.floor_divide(out, counts.astype(out.dtype), out)
+    else:
+        np.divide(out, counts.astype(out.real.dtype), out)
 
 
 def identity_of(reduce: str, dtype: np.dtype[Any]) -> Array:
@@ -276,46 +272,10 @@ def check_selected(grad: Array, indices: Array, sizes: Shape, dim: int, keepdim:
     return dim
 
 
-def gather_backward(grad: Array, sizes: Shape, dim: int, index: Array) -> Array:
-    """Zeros of shape ``sizes`` to which ``grad`` is added at ``index`` along ``dim``. RuntimeError for a
-    gradient of another shape than ``index``, and an index out of bounds."""
-    out = np.zeros(sizes, grad.dtype)
-    if index.size:
-        dim = check_scatter(out, dim, index, grad)
-        check_bounds(index, sizes[dim] if sizes else 1, dim, RuntimeError)
-        if grad.shape != index.shape:
-            raise RuntimeError(
-                f"gather_backward: expected a gradient of the index's shape {list(index.shape)}, but got "
-                f"{list(grad.shape)}"
-            )
-        _scatter_add_into(out, dim, index if index.ndim else index.reshape(1), grad)
-    return out
-
-
-def scatter_src_backward(grad_output: Array, dim: int, index: Array, sizes: Shape) -> Array:
-    """``grad_output`` at ``index``, in the front corner of zeros of shape ``sizes``."""
-    found = gather(grad_output, dim, index)
-    if found.shape == tuple(sizes):
-        return found
-    out = np.zeros(sizes, grad_output.dtype)
-    if index.size:
-        found = found.reshape((found.shape or (1,)) if sizes else ())
-        out[tuple([slice(n) for n in found.shape])] = found
-    return out
-
-
-def index_select_backward(grad: Array, self_sizes: Shape, dim: int, index: Array) -> Array:
-    """Zeros of shape ``self_sizes`` to which the slices of ``grad`` are added at ``index`` along ``dim``."""
-    out = np.zeros(self_sizes, grad.dtype)
-    dim = check_index_add(out, dim, index, grad)
-    _add_slices(out, dim, index, grad, 1)
-    return out
-
-
 # -- whole slices ----------------------------------------------------------------------------------------
 
 
-def check_index_add(self: Array, dim: int, index: Array, source: Array) -> int:
+def check_scatter_slices(self: Array, dim: int, index: Array, source: Array) -> int:
     """``dim`` from 0; raises as ``index_add`` must for arguments that do not go together."""
     dim = wrap_dim(dim, self.ndim)
     check_integer_index(index)
@@ -341,53 +301,98 @@ def check_index_add(self: Array, dim: int, index: Array, source: Array) -> int:
     return dim
 
 
-def _as_rows(self: Array, dim: int) -> Array:
-    """A contiguous copy as a table: the slices along ``dim`` as rows."""
-    if dim and self.ndim:
-        self = np.moveaxis(self, dim, 0)
-    rows = len(self) if self.ndim else 1
-    return self.copy().reshape(rows, self.size // rows if rows else 0)
+def check_gather_slices(self: Array, dim: int, index: Array) -> int:
+    """``dim`` from 0. IndexError for an index of two dims or more, RuntimeError for one that is none of
+    integers, or for several of a number."""
+    dim = wrap_dim(dim, self.ndim)
+    check_vector(index)
+    check_integer_index(index)
+    if self.ndim == 0:
+        check_single(index)
+    return dim
 
 
-def _from_rows(table: Array, shape: Shape, dim: int) -> Array:
-    """The array of the given shape whose slices along ``dim`` are the rows of ``table``."""
-    if dim == 0 or not shape:
-        return table.reshape(shape)
-    moved = table.reshape(shape[dim], *shape[:dim], *shape[dim + 1 :])
-    return np.ascontiguousarray(np.moveaxis(moved, 0, dim))
+def gather_slices(check: Check, self: Array, dim: int, index: Array) -> Array:
+    """The slices of ``self`` along ``dim`` at ``index`` (1-d or 0-d). IndexError for an index out of bounds,
+    and what ``check`` raises."""
+    dim = check(self, dim, index)
+    if self.ndim == 0:
+        check_bounds(index, 1, 0, IndexError)
+        return self.copy()
+    check_bounds(index, self.shape[dim], dim, IndexError)
+    return self.take(index.reshape(-1), dim, mode="wrap")
 
 
-def index_add(self: Array, dim: int, index: Array, source: Array, alpha: Number) -> Array:
-    """``self`` with ``alpha`` times the slices of ``source`` added at ``index`` along ``dim``."""
-    dim = check_index_add(self, dim, index, source)
-    out = self.copy()
-    _add_slices(out, dim, index, source, alpha)
-    return out
+def scatter_slices(
+    check: Check,
+    self: Array,
+    dim: int,
+    index: Array,
+    source: Array,
+    fold: str,
+    include_self: bool = True,
+    fresh: bool = False,
+    factor: Number = 1,
+) -> Array:
+    """``self`` changed by the slices of ``source``, times a factor, at ``index`` (1-d or 0-d) along ``dim``.
 
-
-def _add_slices(out: Array, dim: int, index: Array, source: Array, alpha: Number) -> None:
-    """Add ``alpha`` times the slices of ``source`` to those of ``out`` (contiguous, in place)."""
-    shape = out.shape or (1,)
-    check_bounds(index, shape[dim], dim, RuntimeError)
+    As ``scatter_along``; but an index out of bounds is an IndexError, unless slices are added.
+    """
+    dim = check(self, dim, index, source)
+    if fold not in PLAIN:
+        check_fold(fold, self.dtype)
+    adds = fold == "sum" and include_self
+    shape = self.shape or (1,)
+    check_bounds(index, shape[dim], dim, RuntimeError if adds else IndexError)
+    out = self if fresh else self.copy()
     if source.size == 0:
-        return
-    if alpha != 1:
-        source = np.asarray(scaled(source, as_number(alpha, source.dtype)))
+        return out
+    if factor != 1:
+        source = np.asarray(scaled(source, as_number(factor, source.dtype)))
     outer = math.prod(shape[:dim]) if dim else 1
     inner = source.size // (outer * index.size)
     values = source.reshape(outer, index.size, inner)
-    add_slices(out.reshape(outer, shape[dim], inner), index.reshape(-1), values)
+    _fold_slices(out.reshape(outer, shape[dim], inner), index.reshape(-1), values, fold, include_self)
+    return out
 
 
-def index_reduce(
-    self: Array, dim: int, index: Array, source: Array, reduce: str, include_self: bool
-) -> Array:
-    """The slices of ``source`` that go to one place along ``dim``, taken together by ``reduce``."""
-    check_index_reduction(reduce, self.dtype)
-    dim = check_index_add(self, dim, index, source)
-    check_bounds(index, self.shape[dim] if self.ndim else 1, dim, IndexError)
-    out, rows = _as_rows(self, dim), _as_rows(source, dim)
-    places = (index.reshape(-1, 1) * out.shape[1]) + np.arange(out.shape[1])
-    if rows.size:
-        ufunc_at(out.reshape(-1), places.reshape(-1), rows.reshape(-1), reduce, include_self)
-    return _from_rows(out, self.shape, dim)
+def _fold_slices(out: Array, index: Array, values: Array, fold: str, include_self: bool) -> None:
+    """Work ``values`` (a, k, b) into ``out`` (a, n, b; contiguous, in place) at ``index`` (k)."""
+    if fold == "set" or not include_self:
+        out[:, index] = values if fold == "set" else identity_of(fold, out.dtype)
+    if fold == "set":
+        return
+    if REDUCTIONS[fold] is np.add:
+        add_slices(out, index, values)
+    elif not fold_rows(out, index, values, fold):
+        places = places_of_slices(index, out.shape)
+        REDUCTIONS[fold].at(out.reshape(-1), places, values.reshape(-1))
+    if fold == "mean":
+        _divide(out.swapaxes(0, 1), index, include_self)
+
+
+def check_fill_slices(self: Array, dim: int, index: Array, value: Array | Number) -> int:
+    """``dim`` from 0. IndexError for an index that is not int64; RuntimeError for a matrix of them, a value
+    with dims, or a complex one for real elements."""
+    dim = wrap_dim(dim, self.ndim)
+    if value.__class__ not in NUMBERS:
+        check_scalar(value)
+    elif isinstance(value, complex) and not is_complex(self.dtype):
+        raise RuntimeError("Converting complex Scalar to non-complex type is not supported")
+    if index.dtype != INT64:
+        raise IndexError("Expected dtype int64 for index.")
+    if index.ndim > 1:
+        raise RuntimeError("Index has to be a vector/scalar")
+    return dim
+
+
+def fill_slices(check: Check, self: Array, dim: int, index: Array, value: Array | Number) -> Array:
+    """``self`` with a number or a 0-d array in the slices at ``index`` along ``dim``; it may be negative.
+    IndexError for an index out of bounds, and what ``check`` raises."""
+    dim = check(self, dim, index, value)
+    value = as_scalar(value, self.dtype)
+    check_bounds(index, self.shape[dim] if self.ndim else 1, dim, IndexError, negative=True)
+    out = self.copy()
+    view = out if self.ndim else out.reshape(1)
+    view[(slice(None),) * dim + (index,)] = value
+    return out

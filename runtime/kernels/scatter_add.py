@@ -92,8 +92,7 @@ def add_slices(out: Array, index: Array, values: Array, factors: Array | None = 
     if compiled is None:
         if factors is not None:
             values = values * factors.reshape(-1, 1)
-        places = _in_blocks(index * inner, outer, out.shape[1] * inner).reshape(-1, 1) + np.arange(inner)
-        np.add.at(out.reshape(-1), places.reshape(-1), values.reshape(-1))
+        np.add.at(out.reshape(-1), places_of_slices(index, out.shape), values.reshape(-1))
     elif inner == 1:
         rows = index if outer == 1 else np.tile(index, outer)
         add_in_rows(out.reshape(outer, -1), rows.reshape(outer, count), values)
@@ -110,6 +109,13 @@ def add_slices(out: Array, index: Array, values: Array, factors: Array | None = 
             factors = np.tile(factors, outer)
         shape = (outer * out.shape[1], rows.size, inner)
         compiled.csc_matvecs(*shape, ends, rows, factors, values.reshape(-1), out.reshape(-1))
+
+
+def places_of_slices(index: Array, shape: tuple[int, int, int]) -> Array:
+    """The flat places of all elements of the slices at ``index`` (k) of a contiguous array (a, n, b), 1-d."""
+    outer, count, inner = shape
+    places = _in_blocks(index * inner, outer, count * inner).reshape(-1, 1) + np.arange(inner)
+    return places.reshape(-1)
 
 
 def _in_blocks(index: Array, blocks: int, size: int) -> Array:

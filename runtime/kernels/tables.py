@@ -47,7 +47,20 @@ def elements_along(self: Array, index: Array, dim: int) -> Array | None:
 
 def add_elements(out: Array, index: Array, values: Array) -> bool:
     """Add the elements of the rows of ``values`` to those of ``out`` at ``index``, each within its row."""
-    kernel = kernels.add_elements
+    return _fold(kernels.sum_elements, out, index, values)
+
+
+def fold_elements(out: Array, index: Array, values: Array, fold: str) -> bool:
+    """Work the elements of rows into those of the rows of ``out`` at ``index``, as a fold says."""
+    return _fold(getattr(kernels, f"{fold}_elements"), out, index, values)
+
+
+def fold_rows(out: Array, index: Array, values: Array, fold: str) -> bool:
+    """Work ``values`` (a, k, n) into ``out`` (a, m, n) at ``index`` (k), as a fold but "set" says."""
+    return _fold(getattr(kernels, f"{fold}_rows"), out, index, values)
+
+
+def _fold(kernel: Kernel, out: Array, index: Array, values: Array) -> bool:
     if kernel is None or not _same(out, values):
         return False
     kernel(_long(index), values, out=out)
@@ -56,10 +69,12 @@ def add_elements(out: Array, index: Array, values: Array) -> bool:
 
 def add_rows(out: Array, index: Array, values: Array, factors: Array | None) -> bool:
     """Add ``values`` (a, k, n), times any ``factors`` (k), to ``out`` (a, m, n) at ``index`` (k)."""
-    kernel = kernels.add_rows if factors is None else kernels.add_scaled_rows
+    if factors is None:
+        return _fold(kernels.sum_rows, out, index, values)
+    kernel = kernels.add_scaled_rows
     if kernel is None or not _same(out, values):
         return False
-    kernel(_long(index), *(() if factors is None else (factors,)), values, out=out)
+    kernel(_long(index), factors, values, out=out)
     return True
 
 
@@ -72,9 +87,10 @@ def add_rows_at(out: Array, index: Array, table: Array, places: Array) -> bool:
     return True
 
 
-def add_along(out: Array, index: Array, values: Array, dim: int) -> bool:
-    """Add ``values``, which have the shape of ``index``, to ``out`` (contiguous) along ``dim``."""
-    return _change(kernels.add_elements, kernels.add_in_columns, out, index, values, dim)
+def fold_along(out: Array, index: Array, values: Array, dim: int, fold: str) -> bool:
+    """Work ``values``, of the shape of ``index``, into ``out`` (contiguous) along ``dim``, as a fold says."""
+    of_elements, in_columns = getattr(kernels, f"{fold}_elements"), getattr(kernels, f"{fold}_in_columns")
+    return _change(of_elements, in_columns, out, index, values, dim)
 
 
 def put_along(out: Array, index: Array, values: Array, dim: int) -> bool:
@@ -82,7 +98,7 @@ def put_along(out: Array, index: Array, values: Array, dim: int) -> bool:
     if index.size < NATIVE_INDEX:
         return False
     values = np.broadcast_to(values, index.shape)
-    return _change(kernels.put_elements, kernels.put_in_columns, out, index, values, dim)
+    return fold_along(out, index, values, dim, "set")
 
 
 def _change(

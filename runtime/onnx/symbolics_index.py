@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.scalar_type import bool_, int64
+from ..kernels.scatter import FOLDS
 from .builder import Ref, constant, onnx
 from .errors import Unsupported
 from .sizes import dynamic
 from .symbolics import cast, int_vector, number, shape_of
-from .symbolics_shape import identity, permute_symbolic, reshaped
+from .symbolics_pointwise import scaled
+from .symbolics_shape import filled, identity, permute_symbolic, reshaped
 
 
 def _line(self: Ref) -> Ref:
@@ -20,15 +22,25 @@ def _line(self: Ref) -> Ref:
     return Ref(made.name, made.dtype, (1,), made.data)
 
 
-def gather_symbolic(self: Ref, dim: int, index: Ref) -> Ref:
+def gather_along(self: Ref, dim: int, index: Ref) -> Ref:
     """The element at each index along a dimension."""
     value, where = _line(self), _line(cast(index, int64))
     made: Ref = onnx.GatherElements(value, where, axis=dim % value.ndim)
     return made if index.ndim else onnx.Squeeze(made, [0])
 
 
-def scattered(self: Ref, dim: int, index: Ref, src: Any, reduction: str = "none") -> Ref:
-    """The tensor with other elements at each index along a dimension, or these added to it."""
+def _fold(fold: str, include_self: bool) -> str:
+    """How writes meet what is there, in ONNX's words."""
+    if fold == "mean" or not include_self:
+        raise Unsupported("the mean, or without self")
+    return "none" if fold == "set" else FOLDS[fold]
+
+
+def scatter_along(
+    self: Ref, dim: int, index: Ref, src: Any, fold: str, include_self: bool = True, fresh: bool = False
+) -> Ref:
+    """The tensor changed at each index along a dimension."""
+    reduction = _fold(fold, include_self)
     value, where = number(_line(self)), _line(cast(index, int64))
     if not isinstance(src, Ref):
         source = onnx.Expand(constant(src, value.dtype), shape_of(where))
@@ -46,7 +58,32 @@ def scattered(self: Ref, dim: int, index: Ref, src: Any, reduction: str = "none"
     return made if self.ndim else onnx.Squeeze(made, [0])
 
 
-def index_select_symbolic(self: Ref, dim: int, index: Ref) -> Ref:
+def scatter_flat(
+    self: Ref, index: Ref, source: Any, fold: str, include_self: bool = True, fresh: bool = False
+) -> Ref:
+    """The tensor changed at indices of its flattened elements."""
+    flat, places = reshaped(self, (-1,)), reshaped(index, (-1,))
+    source = reshaped(source, (-1,)) if isinstance(source, Ref) else source
+    return reshaped(scatter_along(flat, 0, places, source, fold, include_self), self.shape)
+
+
+def zeros_of(sizes: Any, like: Ref) -> Ref:
+    """Zeros of these sizes."""
+    return filled(sizes, 0, like.dtype)
+
+
+def in_corner(self: Ref, sizes: Any) -> Ref:
+    """The tensor in the front corner of zeros."""
+    if tuple(self.shape) == tuple(sizes):
+        return self
+    if len(sizes) != self.ndim:
+        return reshaped(self, sizes)
+    behind = [n - m for n, m in zip(sizes, self.shape, strict=True)]
+    made: Ref = onnx.Pad(self, [*[0] * self.ndim, *behind])
+    return made
+
+
+def gather_slices(self: Ref, dim: int, index: Ref) -> Ref:
     """The slices at indices of a dimension."""
     if not self.ndim:
         return identity(self)
@@ -67,7 +104,7 @@ def take_along_dim_symbolic(self: Ref, indices: Ref, dim: int | None) -> Ref:
     return made
 
 
-def take_symbolic(self: Ref, index: Ref) -> Ref:
+def gather_flat(self: Ref, index: Ref) -> Ref:
     """The elements at indices of the flattened tensor."""
     made: Ref = onnx.Gather(onnx.Reshape(self, [-1]), index, axis=0)
     return made
@@ -198,8 +235,26 @@ def put(self: Ref, indices: Any, values: Ref, accumulate: bool) -> Ref:
     return cast(permute_symbolic(made, [index.leading.index(d) for d in range(self.ndim)]), self.dtype)
 
 
-def put_slices(self: Ref, dim: int, index: Ref, source: Any, add: bool) -> Ref:
-    """The tensor with other slices at indices of a dimension, or these added to it."""
+def scatter_slices(
+    self: Ref,
+    dim: int,
+    index: Ref,
+    source: Ref,
+    fold: str,
+    include_self: bool = True,
+    fresh: bool = False,
+    factor: Any = 1,
+) -> Ref:
+    """The tensor changed by slices, times a factor, at indices of a dimension."""
+    return _put_slices(self, dim, index, scaled(source, factor), _fold(fold, include_self))
+
+
+def fill_slices(self: Ref, dim: int, index: Ref, value: Any) -> Ref:
+    """The tensor with one value in the slices at indices of a dimension."""
+    return _put_slices(self, dim, index, value, "none")
+
+
+def _put_slices(self: Ref, dim: int, index: Ref, source: Any, reduction: str) -> Ref:
     if not self.ndim:
         raise Unsupported("of a tensor without dimensions")
     axis = dim % self.ndim
@@ -213,7 +268,7 @@ def put_slices(self: Ref, dim: int, index: Ref, source: Any, add: bool) -> Ref:
     else:
         count = _line(index).shape[0]
         slices = onnx.Expand(slices, int_vector([count, *[self.shape[d] for d in turned[1:]]]))
-    made = onnx.ScatterND(permute_symbolic(value, turned), where, slices, reduction="add" if add else "none")
+    made = onnx.ScatterND(permute_symbolic(value, turned), where, slices, reduction=reduction)
     made.shape = tuple(self.shape[d] for d in turned)
     return cast(permute_symbolic(made, [turned.index(d) for d in range(self.ndim)]), self.dtype)
 
@@ -245,12 +300,3 @@ def masked_select_symbolic(self: Ref, mask: Ref) -> Ref:
     flat = onnx.Reshape(mask, [-1])
     made: Ref = onnx.Compress(reshaped(self, [-1]), flat)
     return made
-
-
-def scatter_reduced(
-    self: Ref, dim: int, index: Ref, src: Ref, reduction: str | None, include_self: bool
-) -> Ref:
-    """The tensor with other elements at each index along a dimension worked into it."""
-    if reduction is None or not include_self:
-        raise Unsupported("the mean, or without self")
-    return scattered(self, dim, index, src, reduction)

@@ -50,7 +50,7 @@ COLUMNS = [
 ]
 
 
-@pytest.mark.parametrize("name", [*COLUMNS, "column_moments", "column_gradient_sums", "add_in_columns"])
+@pytest.mark.parametrize("name", [*COLUMNS, "column_moments", "column_gradient_sums", "sum_in_columns"])
 def test_columns(name: str) -> None:
     kernel, function = Kernel(name, *tables.KERNELS[name]), getattr(kernels, name)
     operands, out = arrays_of(kernel, "float32", ())

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from kernel_oracle import DTYPES, compare, random, to_torch
 
-from tengen.kernels import creation, index as kernels, masks, positions
+from tengen.kernels import creation, index as kernels, masks, positions, scatter
 
 oracle = pytest.mark.oracle
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -90,11 +90,11 @@ def test_dtypes(torch: Any, dtype: str) -> None:
         lambda x, i, v: x.index_put((i,), v, True),
         a, rows, values,
     )  # fmt: skip
-    compare(kernels.take, torch.take, a, flat, opmath=False)
+    compare(kernels.gather_flat, torch.take, a, flat, opmath=False)
     for accumulate in (False, True):
         places = numbers([0, 0, -1] if accumulate else [0, 1, -1])
         compare(
-            lambda x, i, v, b=accumulate: kernels.put(x, i, v, b),
+            lambda x, i, v, b=accumulate: kernels.scatter_flat(x, i, v, "sum" if b else "set"),
             lambda x, i, v, b=accumulate: x.put(i, v, b),
             a, places, random(rng, (3,), dtype),
         )  # fmt: skip
@@ -116,13 +116,13 @@ def test_along_a_dimension(torch: Any, dtype: str, shape: tuple[int, ...], dim: 
         inside = index.size == 0 or 0 <= index.min() <= index.max() < n
         if dim == 0 or inside:  # elsewhere torch raises another class of error
             compare(
-                lambda x, i: kernels.index_select(x, dim, i),
+                lambda x, i: scatter.gather_slices(scatter.check_gather_slices, x, dim, i),
                 lambda x, i: x.index_select(dim, i),
                 a, index, opmath=False,
             )  # fmt: skip
         for value in (1, 1.5, True, np.array(1.5), np.array([1.0])):
             compare(
-                lambda x, i, v=value: kernels.index_fill(x, dim, i, v),
+                lambda x, i, v=value: scatter.fill_slices(scatter.check_fill_slices, x, dim, i, v),
                 lambda x, i, v=value: x.index_fill(dim, i, to_torch(v)),
                 a, index, opmath=False,
             )  # fmt: skip
@@ -131,7 +131,7 @@ def test_along_a_dimension(torch: Any, dtype: str, shape: tuple[int, ...], dim: 
         fitting = (*shape[: dim % len(shape)], index.size, *shape[dim % len(shape) + 1 :]) if shape else ()
         for source in (random(rng, fitting, dtype), random(rng, (*fitting, 2), dtype)):
             compare(
-                lambda x, i, s: kernels.index_copy(x, dim, i, s),
+                lambda x, i, s: scatter.scatter_slices(kernels.check_index_copy, x, dim, i, s, "set"),
                 lambda x, i, s: x.index_copy(dim, i, s),
                 a, index, source, opmath=False,
             )  # fmt: skip

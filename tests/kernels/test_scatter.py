@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,9 @@ from tengen.kernels import scatter as kernels
 oracle = pytest.mark.oracle
 pytestmark = pytest.mark.filterwarnings("ignore")
 REDUCTIONS = ["sum", "prod", "mean", "amax", "amin"]
+gather = partial(kernels.gather_along, kernels.check_gather)
+scatter = partial(kernels.scatter_along, kernels.check_scatter)
+slices = partial(kernels.scatter_slices, kernels.check_scatter_slices)
 
 
 def indices(rng: np.random.Generator, shape: tuple[int, ...], dim: int) -> list[Any]:
@@ -44,7 +48,7 @@ def test_gather(torch: Any, dtype: str) -> None:
     for _, a, dim, index in cases(dtype):
         for array in layouts(a):
             compare(
-                lambda x, i, d=dim: kernels.gather(x, d, i),
+                lambda x, i, d=dim: gather(x, d, i),
                 lambda x, i, d=dim: x.gather(d, i),
                 array,
                 index,
@@ -63,18 +67,18 @@ def test_scatter(torch: Any, dtype: str) -> None:
         ):
             src = random(rng, shape, dtype)
             compare(
-                lambda x, i, s, d=dim: kernels.scatter_add(x, d, i, s),
+                lambda x, i, s, d=dim: scatter(x, d, i, s, "sum"),
                 lambda x, i, s, d=dim: x.scatter_add(d, i, s),
                 a, index, src,
             )  # fmt: skip
             compare(
-                lambda x, i, s, d=dim: kernels.scatter(x, d, i, s),
+                lambda x, i, s, d=dim: scatter(x, d, i, s, "set"),
                 lambda x, i, s, d=dim: x.scatter(d, i, s),
                 a, index, src, opmath=False,
             )  # fmt: skip
         for value in (1, 1.5):
             compare(
-                lambda x, i, d=dim, v=value: kernels.scatter_value(x, d, i, v),
+                lambda x, i, d=dim, v=value: scatter(x, d, i, v, "set"),
                 lambda x, i, d=dim, v=value: x.scatter(d, i, v),
                 a, index, opmath=False,
             )  # fmt: skip
@@ -90,13 +94,13 @@ def test_scatter_reduce(torch: Any, dtype: str, include_self: bool) -> None:
             if dtype == "bool" and reduce == "mean":
                 continue
             compare(
-                lambda x, i, s, d=dim, r=reduce: kernels.scatter_reduce(x, d, i, s, r, include_self),
+                lambda x, i, s, d=dim, r=reduce: scatter(x, d, i, s, r, include_self),
                 lambda x, i, s, d=dim, r=reduce: x.scatter_reduce(d, i, s, r, include_self=include_self),
                 a, index, src,
             )  # fmt: skip
-        for name in ("add", "multiply"):
+        for name, fold in (("add", "sum"), ("multiply", "prod")):
             compare(
-                lambda x, i, s, d=dim, r=name: kernels.scatter_with(x, d, i, s, r),
+                lambda x, i, s, d=dim, f=fold: scatter(x, d, i, s, f),
                 lambda x, i, s, d=dim, r=name: x.scatter(d, i, s, reduce=r),
                 a, index, src,
             )  # fmt: skip
@@ -115,14 +119,14 @@ def test_whole_slices(torch: Any, dtype: str, shape: tuple[int, ...], dim: int) 
         for source in (random(rng, fitting, dtype), random(rng, (7, 7), dtype)):
             for alpha in (1, 2) if dtype != "bool" else (1,):
                 compare(
-                    lambda x, i, s, f=alpha: kernels.index_add(x, dim, i, s, f),
+                    lambda x, i, s, f=alpha: slices(x, dim, i, s, "sum", factor=f),
                     lambda x, i, s, f=alpha: x.index_add(dim, i, s, alpha=f),
                     a, index, source,
                 )  # fmt: skip
             for reduce in ("prod", "mean", "amax", "amin"):
                 if dtype not in ("bool", "complex64", "complex128"):  # torch has them in part only
                     compare(
-                        lambda x, i, s, r=reduce: kernels.index_reduce(x, dim, i, s, r, False),
+                        lambda x, i, s, r=reduce: slices(x, dim, i, s, r, False),
                         lambda x, i, s, r=reduce: x.index_reduce(dim, i, s, r, include_self=False),
                         a, index, source,
                     )  # fmt: skip
@@ -141,19 +145,19 @@ def test_errors() -> None:
         (np.array([[0.0]]), "Expected dtype int32/int64 for index"),
     ):
         with pytest.raises(RuntimeError, match=text):
-            kernels.gather(a, 0, wrong)
+            gather(a, 0, wrong)
     with pytest.raises(RuntimeError, match="no larger size than src"):
-        kernels.scatter(a, 0, index, np.ones((1, 1), np.float32))
+        scatter(a, 0, index, np.ones((1, 1), np.float32), "set")
     with pytest.raises(RuntimeError, match=r"Expected self\.dtype to be equal to src\.dtype"):
-        kernels.scatter_add(a, 0, index, np.ones((1, 2)))
-    with pytest.raises(RuntimeError, match="reduce argument must be either sum"):
-        kernels.scatter_reduce(a, 0, index, a, "foo", True)
+        scatter(a, 0, index, np.ones((1, 2)), "sum")
+    with pytest.raises(NotImplementedError, match="reduce='mean' is not implemented for bool"):
+        scatter(a != 0, 0, index, a[:1] != 0, "mean")
     with pytest.raises(RuntimeError, match="Number of indices"):
-        kernels.index_add(a, 0, np.array([0]), a, 1)
+        slices(a, 0, np.array([0]), a, "sum")
 
 
 def test_means_of_integers_are_rounded_down() -> None:
-    found = kernels.scatter_reduce(np.array([7]), 0, np.array([0, 0]), np.array([-8, -9]), "mean", True)
+    found = scatter(np.array([7]), 0, np.array([0, 0]), np.array([-8, -9]), "mean")
     np.testing.assert_array_equal(found, [-4])
 
 
@@ -164,10 +168,9 @@ def test_many_rows(dtype: str) -> None:
     index = rng.integers(0, 50, 9000)
     expected = np.zeros((50, 7), DTYPES[dtype])
     np.add.at(expected, index, rows)
-    np.testing.assert_array_equal(kernels.index_select_backward(rows, (50, 7), 0, index), expected)
-    np.testing.assert_array_equal(
-        kernels.index_add(np.zeros_like(expected.T), 1, index, rows.T, 1), expected.T
-    )
+    zeros = np.zeros_like(expected)
+    np.testing.assert_array_equal(slices(zeros, 0, index, rows, "sum", True, True), expected)
+    np.testing.assert_array_equal(slices(np.zeros_like(zeros.T), 1, index, rows.T, "sum"), expected.T)
 
 
 def test_the_gradient_of_a_selection() -> None:

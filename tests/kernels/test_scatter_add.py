@@ -108,7 +108,7 @@ def test_scatter_add(dtype: str, dim: int, monkeypatch: Any) -> None:
             to = tuple([places[at] if d == dim else n for d, n in enumerate(at)])
             value = exact(src)[at]
             expected[to] = expected[to] | value if expected.dtype.kind == "b" else expected[to] + value
-        close(scatter.scatter_add(self, dim, places, src), expected)
+        close(scatter.scatter_along(scatter.check_scatter, self, dim, places, src, "sum"), expected)
         assert np.array_equal(self, before)
 
 
@@ -116,11 +116,9 @@ def test_scatter_add(dtype: str, dim: int, monkeypatch: Any) -> None:
 def test_nothing_is_added_out_of_range(loops: str, wrong: list[int]) -> None:
     x, at, g = np.zeros((7, 3)), np.array(wrong), np.ones((3, 3))
     with pytest.raises(RuntimeError, match="out of bounds for dimension 0 with size 7"):
-        scatter.index_add(x, 0, at, g, 1)
+        scatter.scatter_slices(scatter.check_scatter_slices, x, 0, at, g, "sum")
     with pytest.raises(RuntimeError, match="out of bounds"):
-        scatter.scatter_add(x, 0, np.tile(at.reshape(-1, 1), 3), g)
-    with pytest.raises(RuntimeError, match="out of bounds"):
-        scatter.gather_backward(g, (7, 3), 0, np.tile(at.reshape(-1, 1), 3))
+        scatter.scatter_along(scatter.check_scatter, x, 0, np.tile(at.reshape(-1, 1), 3), g, "sum")
     with pytest.raises(RuntimeError, match="out of bounds"):
         scatter.value_selecting_reduction_backward(g, 0, np.tile(at.reshape(-1, 1), 3), (7, 3), True)
     with pytest.raises(IndexError, match="out of range in self"):
@@ -129,7 +127,7 @@ def test_nothing_is_added_out_of_range(loops: str, wrong: list[int]) -> None:
         with pytest.raises(IndexError, match="out of bounds"):
             index.index_put(x, (at,), g, True)
         with pytest.raises(IndexError, match=r"out of (bounds|range)"):
-            index.take_backward(np.ones(3), (7,), at)
+            index.scatter_flat(np.zeros(7), at, np.ones(3), "sum")
     assert not x.any()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..nn import grid_taps as host
 from .common import Array
-from .indexing import gather, scatter_add
+from .indexing import check_gather, check_scatter, gather_along, scatter_along
 
 
 def _taps(
@@ -51,7 +51,7 @@ def grid_sample(
         return xp.zeros(shape, dtype=input.dtype)
     lead = tuple(input.shape[: -dims - 1])
     image = xp.reshape(input, (prod(lead), input.shape[-dims - 1], prod(sizes)))
-    return xp.reshape(host.sample(xp, partial(gather, xp), image, *found), shape)
+    return xp.reshape(host.sample(xp, partial(gather_along, xp, check_gather), image, *found), shape)
 
 
 def grid_sample_backward(
@@ -74,4 +74,6 @@ def grid_sample_backward(
     if found is None:
         return xp.reshape(out, shape)
     grad = xp.reshape(grad_output, (prod(lead), channels, prod(grad_output.shape[-dims:])))
-    return xp.reshape(host.spread(xp, partial(scatter_add, xp), grad, out, *found), shape)
+    return xp.reshape(
+        host.spread(xp, partial(scatter_along, xp, check_scatter, fold="sum"), grad, out, *found), shape
+    )

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from .. import index_checks as checks, scatter as host_scatter
-from ..dims import wrap_dim
-from ..index import check_index_put, check_put_count, index_shape
+from .. import index as host_index, index_checks as checks, scatter as host_scatter
+from ..creation import check_scalar
+from ..index import check_index_put, index_shape
 from .common import Array, as_array, cast, flat, is_array, is_bool, is_integral, moved_back, number_of
 
 Shape = Sequence[int]
 Indices = Sequence[Array | None]
 Number = bool | int | float | complex
+Check = Callable[..., int]
 
 
 def check_bounds(
@@ -43,12 +44,30 @@ def _along(xp: Any, shape: Shape, dim: int, index: Array) -> Array:
     return places
 
 
-# -- gather and scatter --------------------------------------------------------------------------
+def _described(xp: Any, array: Array) -> Any:
+    """What checks of NumPy's kernels ask of an array: its shape and its dtype."""
+    return np.broadcast_to(np.zeros((), xp.numpy_dtype(array.dtype)), tuple(array.shape))
 
 
-def gather(xp: Any, self: Array, dim: int, index: Array) -> Array:
+def _of_any(check: Callable[..., int]) -> Callable[..., int]:
+    """A check of NumPy's kernels, for arrays of any library."""
+    return lambda xp, *given: check(*[_described(xp, v) if is_array(v) else v for v in given])
+
+
+check_gather = _of_any(host_scatter.check_gather)
+check_scatter = _of_any(host_scatter.check_scatter)
+check_gather_slices = _of_any(host_scatter.check_gather_slices)
+check_scatter_slices = _of_any(host_scatter.check_scatter_slices)
+check_fill_slices = _of_any(host_scatter.check_fill_slices)
+check_index_copy = _of_any(host_index.check_index_copy)
+
+
+# -- elements along a dimension --------------------------------------------------------------------
+
+
+def gather_along(xp: Any, check: Check, self: Array, dim: int, index: Array) -> Array:
     """``self`` at ``index`` along ``dim``, the other dims in step; the result has the shape of ``index``."""
-    d = host_scatter.check_gather(_described(xp, self), dim, _described(xp, index))
+    d = check(xp, self, dim, index)
     if not index.size:
         return xp.zeros(index.shape, dtype=self.dtype)
     places = _places_along(xp, self, d, index)
@@ -62,95 +81,57 @@ def _places_along(xp: Any, self: Array, d: int, index: Array) -> Array:
     return _along(xp, shape, d, cast(xp, xp.reshape(index, index.shape or (1,)), xp.int64))
 
 
-def _described(xp: Any, array: Array) -> Any:
-    """What checks of NumPy's kernels ask of an array: its shape and its dtype."""
-    return np.broadcast_to(np.zeros((), xp.numpy_dtype(array.dtype)), tuple(array.shape))
+def in_corner(xp: Any, self: Array, sizes: Shape) -> Array:
+    """``self`` in the front corner of zeros of these sizes."""
+    if tuple(self.shape) == tuple(sizes):
+        return self
+    if not len(sizes):
+        return xp.reshape(self, ())
+    corner = tuple([slice(n) for n in self.shape])
+    return moved_back(xp, lambda a: a[corner], self, sizes)
 
 
-def _scattered(
-    xp: Any, self: Array, dim: int, index: Array, src: Array | None, value: Any, how: str
+def zeros_of(xp: Any, sizes: Shape, like: Array) -> Array:
+    """Zeros of these sizes, of the dtype of an array."""
+    return xp.zeros(tuple(sizes), dtype=like.dtype)
+
+
+def scatter_along(
+    xp: Any,
+    check: Check,
+    self: Array,
+    dim: int,
+    index: Array,
+    src: Any,
+    fold: str,
+    include_self: bool = True,
+    fresh: bool = False,
 ) -> Array:
-    """``self`` with ``src`` or a number at ``index`` along ``dim``."""
-    d = host_scatter.check_scatter(
-        _described(xp, self), dim, _described(xp, index), None if src is None else _described(xp, src)
-    )
+    """``self`` changed at ``index`` along ``dim``, as ``kernels.scatter.scatter_along`` says."""
+    d = check(xp, self, dim, index, src) if is_array(src) else check(xp, self, dim, index)
+    host_scatter.check_fold(fold, xp.numpy_dtype(self.dtype))
     if not index.size:
         return self
     places = flat(xp, _places_along(xp, self, d, index))
-    if src is None:
-        values = xp.broadcast_to(as_array(xp, value, self), places.shape)
-    else:
-        part = src[tuple([slice(n) for n in index.shape or (1,)])] if src.ndim else src
-        values = flat(xp, part)
-    return xp.reshape(xp.scatter(flat(xp, self), places, values, how), self.shape)
+    if is_array(src) and src.ndim:
+        src = flat(xp, src[tuple([slice(n) for n in index.shape or (1,)])])
+    return _folded(xp, self, places, src, fold, include_self)
 
 
-def scatter(xp: Any, self: Array, dim: int, index: Array, src: Array) -> Array:
-    """``self`` with the elements of ``src`` at ``index`` along ``dim``."""
-    return _scattered(xp, self, dim, index, src, None, "set")
-
-
-def scatter_value(xp: Any, self: Array, dim: int, index: Array, value: Number) -> Array:
-    """``self`` with ``value`` at ``index`` along ``dim``."""
-    return _scattered(xp, self, dim, index, None, value, "set")
-
-
-def scatter_add(xp: Any, self: Array, dim: int, index: Array, src: Array) -> Array:
-    """``self`` with the elements of ``src`` added at ``index`` along ``dim``."""
-    return _scattered(xp, self, dim, index, src, None, "add")
-
-
-def _fold(reduce: str) -> str:
-    host_scatter.reduction_ufunc(reduce)
-    return "add" if reduce == "add" else "mul"
-
-
-def scatter_with(xp: Any, self: Array, dim: int, index: Array, src: Array, reduce: str) -> Array:
-    """``scatter`` that adds or multiplies instead of replacing."""
-    return _scattered(xp, self, dim, index, src, None, _fold(reduce))
-
-
-def scatter_value_with(xp: Any, self: Array, dim: int, index: Array, value: Number, reduce: str) -> Array:
-    """``scatter_value`` that adds or multiplies instead of replacing."""
-    return _scattered(xp, self, dim, index, None, value, _fold(reduce))
-
-
-_FOLDS = {"sum": "add", "mean": "add", "prod": "mul", "amax": "max", "amin": "min"}
-
-
-def scatter_reduce(
-    xp: Any, self: Array, dim: int, index: Array, src: Array, reduce: str, include_self: bool
-) -> Array:
-    """The elements of ``src`` that go to one place of ``self``, taken together by ``reduce``."""
-    dtype = xp.numpy_dtype(self.dtype)
-    host_scatter.check_reduction(reduce, dtype, tuple(host_scatter.REDUCTIONS))
-    start = self
+def _folded(xp: Any, self: Array, places: Array, values: Any, fold: str, include_self: bool) -> Array:
+    """``self`` with values, or a number, at flat places, together with what is there as a fold says."""
+    start = flat(xp, self)
+    values = xp.broadcast_to(as_array(xp, values, self), places.shape)
     if not include_self:
-        identity = host_scatter.identity_of(reduce, dtype).item()
-        start = _scattered(xp, self, dim, index, None, identity, "set")
-    result = _scattered(xp, start, dim, index, src, None, _FOLDS[reduce])
-    if reduce != "mean" or not index.size:
-        return result
-    zeros = xp.zeros(self.shape, dtype=xp.int64)
-    counts = _scattered(xp, zeros, dim, index, None, 1, "add") + (1 if include_self else 0)
-    counts = xp.where(counts < 1, xp.ones_like(counts), counts)
-    if is_integral(xp, self):
-        return xp.floor_divide(result, cast(xp, counts, self.dtype))
-    return result / cast(xp, counts, self.dtype)
-
-
-def gather_backward(xp: Any, grad: Array, sizes: Shape, dim: int, index: Array) -> Array:
-    """Zeros of shape ``sizes`` to which ``grad`` is added at ``index`` along ``dim``."""
-    return scatter_add(xp, xp.zeros(tuple(sizes), dtype=grad.dtype), dim, index, grad)
-
-
-def scatter_src_backward(xp: Any, grad_output: Array, dim: int, index: Array, sizes: Shape) -> Array:
-    """``grad_output`` at ``index``, in the front corner of zeros of shape ``sizes``."""
-    found = gather(xp, grad_output, dim, index)
-    if tuple(found.shape) == tuple(sizes):
-        return found
-    corner = tuple([slice(n) for n in index.shape])
-    return moved_back(xp, lambda a: a[corner] if a.ndim else a, xp.reshape(found, index.shape), sizes)
+        identity = xp.scalar(host_scatter.identity_of(fold, xp.numpy_dtype(self.dtype)).item(), self.dtype)
+        start = xp.scatter(start, places, xp.broadcast_to(identity, places.shape), "set")
+    result = xp.scatter(start, places, cast(xp, values, self.dtype), host_scatter.FOLDS[fold])
+    if fold == "mean":
+        ones = xp.ones(places.shape, dtype=xp.int64)
+        counts = xp.scatter(xp.zeros(start.shape, dtype=xp.int64), places, ones, "add") + int(include_self)
+        counts = cast(xp, xp.where(counts < 1, xp.ones_like(counts), counts), self.dtype)
+        result = xp.floor_divide(result, counts) if is_integral(xp, self) else result / counts
+    return xp.reshape(result, self.shape)
 
 
 def value_selecting_reduction_backward(
@@ -164,24 +145,17 @@ def value_selecting_reduction_backward(
     if not keepdim:
         shape = (*indices.shape[:d], 1, *indices.shape[d:])
         grad, indices = xp.reshape(grad, shape), xp.reshape(indices, shape)
-    return scatter_add(xp, xp.zeros(sizes, dtype=grad.dtype), d, indices, grad)
+    zeros = xp.zeros(sizes, dtype=grad.dtype)
+    return scatter_along(xp, check_scatter, zeros, d, indices, grad, "sum")
 
 
 # -- slices along a dimension ----------------------------------------------------------------------
 
 
-def _vector(index: Array) -> None:
-    if index.ndim > 1:
-        raise IndexError(f"Index is supposed to be a vector, but got dim: {index.ndim}")
-
-
-def index_select(xp: Any, self: Array, dim: int, index: Array) -> Array:
+def gather_slices(xp: Any, check: Check, self: Array, dim: int, index: Array) -> Array:
     """The slices of ``self`` along ``dim`` at ``index`` (1-d or 0-d, not negative)."""
-    d = wrap_dim(dim, self.ndim)
-    _vector(index)
-    checks.check_integer_index(_described(xp, index))
+    d = check(xp, self, dim, index)
     if not self.ndim:
-        checks.check_single(_described(xp, index))
         return self
     index = check_bounds(xp, index, self.shape[d], d, IndexError)
     return xp.take(self, xp.reshape(index, (-1,)), axis=d)
@@ -198,76 +172,49 @@ def _rows(xp: Any, shape: Shape, dim: int, index: Array) -> Array:
     return _along(xp, shape, dim, xp.broadcast_to(xp.reshape(index, tuple(own)), full))
 
 
-def _write_slices(xp: Any, self: Array, dim: int, index: Array, values: Array, how: str) -> Array:
-    places = _rows(xp, tuple(self.shape), dim, index)
-    values = xp.broadcast_to(cast(xp, values, self.dtype), places.shape)
-    result = xp.scatter(flat(xp, self), flat(xp, places), flat(xp, values), how)
-    return xp.reshape(result, self.shape)
+def scatter_slices(
+    xp: Any,
+    check: Check,
+    self: Array,
+    dim: int,
+    index: Array,
+    source: Array,
+    fold: str,
+    include_self: bool = True,
+    fresh: bool = False,
+    factor: Number = 1,
+) -> Array:
+    """``self`` changed by the slices of ``source``, times a factor, at ``index`` along ``dim``."""
+    d = check(xp, self, dim, index, source)
+    host_scatter.check_fold(fold, xp.numpy_dtype(self.dtype))
+    if not index.size:
+        return self
+    error = RuntimeError if fold == "sum" and include_self else IndexError
+    index = check_bounds(xp, index, self.shape[d] if self.ndim else 1, d, error)
+    source = source if factor == 1 else source * number_of(factor, self.dtype, xp)
+    places = _rows(xp, tuple(self.shape), d, index)
+    return _folded(xp, self, flat(xp, places), flat(xp, source), fold, include_self)
 
 
-def index_select_backward(xp: Any, grad: Array, self_sizes: Shape, dim: int, index: Array) -> Array:
-    """Zeros of shape ``self_sizes`` to which the slices of ``grad`` are added at ``index`` along ``dim``."""
-    zeros = xp.zeros(tuple(self_sizes), dtype=grad.dtype)
-    return _write_slices(xp, zeros, wrap_dim(dim, len(self_sizes)), index, grad, "add")
-
-
-def index_add(xp: Any, self: Array, dim: int, index: Array, source: Array, alpha: Number) -> Array:
-    """``self`` with ``alpha`` times the slices of ``source`` added at ``index`` along ``dim``."""
-    given = [_described(xp, a) for a in (self, index, source)]
-    d = host_scatter.check_index_add(given[0], dim, given[1], given[2])
-    index = check_bounds(xp, index, self.shape[d] if self.ndim else 1, d, IndexError)
-    source = xp.reshape(source, ()) if not self.ndim and source.ndim else source
-    part = source if alpha == 1 else source * number_of(alpha, self.dtype, xp)
-    return _write_slices(xp, self, d, index, part, "add")
-
-
-def index_copy(xp: Any, self: Array, dim: int, index: Array, source: Array) -> Array:
-    """``self`` with the slices of ``source`` at ``index`` along ``dim``."""
-    from ..index import check_index_copy
-
-    d = check_index_copy(
-        *[v if isinstance(v, int) else _described(xp, v) for v in (self, dim, index, source)]
-    )
-    index = check_bounds(xp, index, self.shape[d] if self.ndim else 1, d, IndexError)
-    source = xp.reshape(source, ()) if not self.ndim else source
-    return _write_slices(xp, self, d, index, source, "set")
-
-
-def index_fill(xp: Any, self: Array, dim: int, index: Array, value: Any) -> Array:
-    """``self`` with ``value`` (a number or 0-d array) at ``index`` along ``dim``; it may be negative.
-    IndexError for an index that is not int64, has more than one dimension or is out of bounds."""
-    d = wrap_dim(dim, self.ndim)
-    if index.dtype != xp.int64:
-        raise IndexError("Expected dtype int64 for index.")
-    _vector(index)
+def fill_slices(xp: Any, check: Check, self: Array, dim: int, index: Array, value: Any) -> Array:
+    """``self`` with a number or a 0-d array in the slices at ``index`` along ``dim``; it may be negative."""
+    d = check(xp, self, dim, index, value)
     index = check_bounds(xp, index, self.shape[d] if self.ndim else 1, d, IndexError, negative=True)
-    return _write_slices(xp, self, d, index, _filler(xp, value, self), "set")
+    places = flat(xp, _rows(xp, tuple(self.shape), d, index))
+    return _folded(xp, self, places, _filler(xp, value, self), "set", True)
 
 
 def _filler(xp: Any, value: Any, self: Array) -> Array:
-    if is_array(value) and value.ndim:
-        raise RuntimeError(
-            f"only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
-        )
-    return cast(xp, value, self.dtype) if is_array(value) else as_array(xp, value, self)
-
-
-def index_reduce(
-    xp: Any, self: Array, dim: int, index: Array, source: Array, reduce: str, include_self: bool
-) -> Array:
-    """The slices of ``source`` that go to one place along ``dim``, taken together by ``reduce``."""
-    d = wrap_dim(dim, self.ndim)
-    host_scatter.check_index_reduction(reduce, xp.numpy_dtype(self.dtype))
-    own = [1] * source.ndim
-    own[d] = -1
-    wide = xp.broadcast_to(xp.reshape(index, tuple(own)), source.shape)
-    return scatter_reduce(xp, self, d, wide, source, reduce, include_self)
+    if not is_array(value):
+        return as_array(xp, value, self)
+    check_scalar(value)
+    return cast(xp, value, self.dtype)
 
 
 # -- flat places -----------------------------------------------------------------------------------
 
 
-def take(xp: Any, self: Array, index: Array) -> Array:
+def gather_flat(xp: Any, self: Array, index: Array) -> Array:
     """The elements at places of the flattened ``self``, in the shape of ``index``."""
     if not index.size:
         return xp.zeros(index.shape, dtype=self.dtype)
@@ -280,24 +227,24 @@ def _flat_places(xp: Any, self: Array, index: Array) -> Array:
     return flat(xp, _from_front(xp, flat(xp, index), self.size))
 
 
-def _written(xp: Any, self: Array, places: Array, values: Array, accumulate: bool) -> Array:
-    """``self`` with ``values`` at flat places; added where they ``accumulate``."""
-    how = "add" if accumulate else "set"
-    return xp.reshape(xp.scatter(flat(xp, self), places, values, how), self.shape)
-
-
-def take_backward(xp: Any, grad: Array, sizes: Shape, index: Array) -> Array:
-    """Zeros of shape ``sizes`` to which ``grad`` is added at flat places."""
-    return put(xp, xp.zeros(tuple(sizes), dtype=grad.dtype), index, grad, True)
-
-
-def put(xp: Any, self: Array, index: Array, source: Array, accumulate: bool) -> Array:
-    """``self`` with ``source`` at places of its flattened elements; added where they ``accumulate``."""
-    check_put_count(_described(xp, source), _described(xp, index))
+def scatter_flat(
+    xp: Any,
+    self: Array,
+    index: Array,
+    source: Any,
+    fold: str,
+    include_self: bool = True,
+    fresh: bool = False,
+) -> Array:
+    """``self`` changed by ``source``, or a number, at places of its flattened elements."""
+    if is_array(source):
+        given = [_described(xp, a) for a in (self, index, source)]
+        host_index.check_scatter_flat(*given)
+        source = flat(xp, source)
+    host_scatter.check_fold(fold, xp.numpy_dtype(self.dtype))
     if not index.size:
         return self
-    values = flat(xp, cast(xp, source, self.dtype))
-    return _written(xp, self, _flat_places(xp, self, index), values, accumulate)
+    return _folded(xp, self, _flat_places(xp, self, index), source, fold, include_self)
 
 
 # -- advanced indices --------------------------------------------------------------------------------
@@ -376,7 +323,7 @@ def index_put(xp: Any, self: Array, indices: Indices, values: Array, accumulate:
             f"result of shape {list(places.shape)}"
         ) from None
     values = flat(xp, xp.broadcast_to(values, places.shape))
-    return _written(xp, self, flat(xp, places), values, accumulate)
+    return _folded(xp, self, flat(xp, places), values, "sum" if accumulate else "set", True)
 
 
 def index_backward(xp: Any, grad: Array, sizes: Shape, indices: Indices) -> Array:

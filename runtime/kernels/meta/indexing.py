@@ -7,18 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..dims import wrap_dim
-from ..index import check_index_copy, check_index_fill, check_index_put, check_put_count, index_shape
-from ..index_checks import (
-    check_integer_index,
-    check_long,
-    check_mask,
-    check_same_dtype,
-    check_single,
-    check_vector,
-)
+from ..index import check_index_put, check_scatter_flat, index_shape
+from ..index_checks import check_long, check_mask
 from ..positions import check_static_size
-from ..scatter import check_gather, check_index_add, check_scatter
+from ..scatter import Check, check_fold
 from .array import MetaArray, broadcast_shapes
 
 Shape = tuple[int, ...]
@@ -47,62 +39,70 @@ def meta_index_put(
     return MetaArray(self.shape, self.dtype)
 
 
-def meta_index_select(self: MetaArray, dim: int, index: MetaArray) -> MetaArray:
-    d = wrap_dim(dim, self.ndim)
-    check_vector(index)
-    check_integer_index(index)
-    if self.ndim == 0:
-        check_single(index)
-        return MetaArray((), self.dtype)
-    return MetaArray((*self.shape[:d], index.size, *self.shape[d + 1 :]), self.dtype)
+def zeros_of(sizes: Sequence[int], like: MetaArray) -> MetaArray:
+    """Zeros of these sizes, of the dtype of an array."""
+    return MetaArray(tuple(sizes), like.dtype)
 
 
-def meta_index_fill(self: MetaArray, dim: int, index: MetaArray, value: Any) -> MetaArray:
-    """As ``self``. RuntimeError for an index of two dimensions or more."""
-    wrap_dim(dim, self.ndim)
-    check_index_fill(self, value)
-    if index.ndim > 1:
-        raise RuntimeError("Index has to be a vector/scalar")
-    return MetaArray(self.shape, self.dtype)
+def in_corner(self: MetaArray, sizes: Sequence[int]) -> MetaArray:
+    """``self`` in the front corner of zeros of these sizes."""
+    return MetaArray(tuple(sizes), self.dtype)
 
 
-def meta_index_copy(self: MetaArray, dim: int, index: MetaArray, source: MetaArray) -> MetaArray:
-    check_index_copy(self, dim, index, source)
-    return MetaArray(self.shape, self.dtype)
-
-
-def meta_index_add(self: MetaArray, dim: int, index: MetaArray, source: MetaArray) -> MetaArray:
-    check_index_add(self, dim, index, source)
-    return MetaArray(self.shape, self.dtype)
-
-
-def meta_gather(self: MetaArray, dim: int, index: MetaArray) -> MetaArray:
-    check_gather(self, dim, index)
+def gather_along(check: Check, self: MetaArray, dim: int, index: MetaArray) -> MetaArray:
+    """The result of ``kernels.scatter.gather_along``, without elements, and what ``check`` raises."""
+    check(self, dim, index)
     return MetaArray(index.shape, self.dtype)
 
 
-def meta_scatter_along(
-    self: MetaArray, dim: int, index: MetaArray, src: MetaArray | None = None
+def scatter_along(
+    check: Check, self: MetaArray, dim: int, index: MetaArray, src: Any, fold: str, *_: bool
 ) -> MetaArray:
-    check_scatter(self, dim, index, src)
+    """``self``. What ``kernels.scatter.scatter_along`` raises without elements."""
+    check(self, dim, index, *([src] if isinstance(src, MetaArray) else []))
+    check_fold(fold, self.dtype)
+    return MetaArray(self.shape, self.dtype)
+
+
+def gather_slices(check: Check, self: MetaArray, dim: int, index: MetaArray) -> MetaArray:
+    """The result of ``kernels.scatter.gather_slices``, without elements, and what ``check`` raises."""
+    dim = check(self, dim, index)
+    return MetaArray((*self.shape[:dim], index.size, *self.shape[dim + 1 :]) if self.ndim else (), self.dtype)
+
+
+def scatter_slices(
+    check: Check, self: MetaArray, dim: int, index: MetaArray, source: MetaArray, fold: str, *_: Any
+) -> MetaArray:
+    """``self``. What ``kernels.scatter.scatter_slices`` raises without elements."""
+    check(self, dim, index, source)
+    check_fold(fold, self.dtype)
+    return MetaArray(self.shape, self.dtype)
+
+
+def fill_slices(check: Check, self: MetaArray, dim: int, index: MetaArray, value: Any) -> MetaArray:
+    """``self``. What ``kernels.scatter.fill_slices`` raises without elements."""
+    check(self, dim, index, value)
+    return MetaArray(self.shape, self.dtype)
+
+
+def gather_flat(self: MetaArray, index: MetaArray) -> MetaArray:
+    """The result of ``kernels.index.gather_flat``. RuntimeError for an index that is not int64."""
+    check_long(index)
+    return MetaArray(index.shape, self.dtype)
+
+
+def scatter_flat(self: MetaArray, index: MetaArray, source: Any, fold: str, *_: bool) -> MetaArray:
+    """``self``. What ``kernels.index.scatter_flat`` raises without elements."""
+    check_long(index)
+    check_fold(fold, self.dtype)
+    if isinstance(source, MetaArray):
+        check_scatter_flat(self, index, source)
     return MetaArray(self.shape, self.dtype)
 
 
 def meta_masked_fill(self: MetaArray, mask: MetaArray) -> MetaArray:
     check_mask(mask)
     return MetaArray(broadcast_shapes(self.shape, mask.shape), self.dtype)
-
-
-def meta_take(self: MetaArray, index: MetaArray) -> MetaArray:
-    check_long(index)
-    return MetaArray(index.shape, self.dtype)
-
-
-def meta_put(self: MetaArray, index: MetaArray, source: MetaArray) -> MetaArray:
-    check_long(index)
-    check_same_dtype(self, source)
-    check_put_count(source, index)
-    return MetaArray(self.shape, self.dtype)
 
 
 def meta_nonzero_static(self: MetaArray, size: int) -> MetaArray:

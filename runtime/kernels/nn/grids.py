@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from ...core.costs import GRID_POINTS, NATIVE_GRAIN
 from ..native_kernels import kernel_of_floats
 from ..parallel import in_threads
-from ..scatter import gather, scatter_add
+from ..scatter import check_gather, check_scatter, gather_along, scatter_along
 from .common import Array, Shape
 from .grid_taps import (
     BICUBIC,
@@ -179,7 +180,7 @@ def grid_sample(
     image = _channels(input, dims, points.elements)
     kernel = points.kernel("sample")
     if kernel is None:
-        return sample(np, gather, image, *points.taps()).reshape(shape)
+        return sample(np, partial(gather_along, check_gather), image, *points.taps()).reshape(shape)
     out = np.empty(points.shape, input.dtype)
 
     def task(part: Part, taps: list[Array], slopes: list[Array]) -> None:
@@ -210,7 +211,9 @@ def grid_sample_backward(
     grad = _channels(grad_output, dims, points.shape[2])
     kernel = points.kernel("spread")
     if kernel is None:
-        return spread(np, scatter_add, grad, out, *points.taps()).reshape(shape)
+        return spread(
+            np, partial(scatter_along, check_scatter, fold="sum"), grad, out, *points.taps()
+        ).reshape(shape)
 
     def task(part: Part, taps: list[Array], slopes: list[Array]) -> None:
         kernel(grad[part[0], :, part[1]], *taps, out=out[part[0]])
@@ -269,7 +272,7 @@ def _add_sampled(points: Points, grad: Array, image: Array, out: Array) -> None:
     """Add to ``out`` the values at points, times ``grad``: the sum over the channels."""
     kernel = points.kernel("add_sampled")
     if kernel is None:
-        out += (sample(np, gather, image, *points.taps()) * grad).sum(1)
+        out += (sample(np, partial(gather_along, check_gather), image, *points.taps()) * grad).sum(1)
         return
 
     def task(part: Part, taps: list[Array], slopes: list[Array]) -> None:

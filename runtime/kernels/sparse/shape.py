@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..dims import wrap_dim
-from ..scatter import index_select_backward
+from ..scatter import check_scatter_slices, scatter_slices
 from ..shape import select_backward
 from .array import Array, CooArray, empty_coo, unflat_indices
 from .conversions import coo_coalesce
@@ -176,7 +176,9 @@ def coo_index_select_backward(grad: CooArray, sizes: Sequence[int], dim: int, in
         indices[at] = index[indices[at]]
         return CooArray(indices, grad.values, sizes)
     shape = (grad.nnz, *sizes[grad.sparse_dim :])
-    values = index_select_backward(grad.values, shape, 1 + at - grad.sparse_dim, index)
+    zeros = np.zeros(shape, grad.values.dtype)
+    place = check_scatter_slices, zeros, 1 + at - grad.sparse_dim, index
+    values = scatter_slices(*place, grad.values, "sum", fresh=True)
     return CooArray(grad.indices, values, sizes, grad.coalesced)
 
 

@@ -1,0 +1,302 @@
+"""Check: bodies of operators that read or write at indices.
+
+    over self[dim: m], index[dim: n], src[dim: n]
+    out[index] = out[index] + src
+
+The first line says what is read or changed, where the indices are, and what is written; the second how.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ...ir.accesses import ALONG, FLAT, SET, SLICES, SUM, Access
+from ...ir.expressions import (
+    Call,
+    Conditional,
+    Constant,
+    Elements,
+    Expr,
+    Name,
+    Operation,
+    Slice,
+    Subscript,
+    walk,
+)
+from ...ir.reader import read_assignments, read_expression
+from ..model.diagnostics import Report, one_of, suggestion
+from ..model.schema import Schema
+from ..model.source import Located
+from ..read.fields import report_scalar
+from ..read.functions import FunctionIndex
+
+RESULT = "out"
+_OVER = "over "
+_HEAD = "over self[dim: m], index[dim: n], over self[dim: m], index[n], or over self[m], index[n]"
+_READS, _WRITES = f"{RESULT} = self[index]", f"{RESULT}[index] = src"
+#: What a first line names, each with its dims.
+_OPERANDS = re.compile(r"\w+(?:\(\w*\))?\s*\[")
+_ZEROS, _REDUCED = "zeros", "reduced"
+_SIZES = ("int[]", "SymInt[]")
+_NUMBERS = ("Scalar", "float", "int", "bool")
+#: How writes meet, as functions of what stands there and what is written.
+_FOLDS = {"max": "amax", "min": "amin"}
+_ARITHMETIC = {"+": SUM, "*": "prod"}
+
+
+def is_access(body: Located | None) -> bool:
+    """Whether a body reads or writes at indices: it has several operands, and a line with an index."""
+    if body is None:
+        return False
+    head, _, lines = str(body.value).partition("\n")
+    return len(_OPERANDS.findall(head)) > 1 and "[" in lines
+
+
+def read_access(
+    schema: Schema, located: Located, functions: FunctionIndex | None, report: Report
+) -> Access | None:
+    """The body that a text says; None where it is wrong, which is reported."""
+    return _AccessReader(schema, located, functions, report).access()
+
+
+class _AccessReader:
+    """Reads one body."""
+
+    def __init__(
+        self, schema: Schema, located: Located, functions: FunctionIndex | None, report: Report
+    ) -> None:
+        self.located, self.functions, self.report = located, functions, report
+        self.types = {a.name: str(a.type) for a in schema.arguments}
+        self.tensors = [a.name for a in schema.arguments if a.is_tensor]
+        self.good = True
+
+    def wrong(self, message: str, at: Expr | int = 0, expected: str = "", help: str = "") -> None:
+        """Report a mistake, at an expression or at a place of the text."""
+        self.good = False
+        begin, end = (at, at + 1) if isinstance(at, int) else at.span
+        place = self.located.at(begin)
+        self.report.error(place, message, length=max(1, end - begin), expected=expected, help=help)
+
+    def access(self) -> Access | None:
+        """The body, if all of it is right."""
+        text = str(self.located.value)
+        head, _, _ = text.partition("\n")
+        if not head.startswith(_OVER):
+            self.wrong("a body begins with what is read or changed, and the indices", 0, _HEAD)
+            return None
+        try:  # places stay as they are
+            over = read_expression(f"({' ' * (len(_OVER) - 1)}{head[len(_OVER) :]})")
+            lines = read_assignments(" " * len(head) + text[len(head) :])
+        except SyntaxError as error:
+            report_scalar(self.located, f"it is no body: {error.msg}", _HEAD, self.report)
+            return None
+        operands = over.elements if isinstance(over, Elements) else ()
+        if not 2 <= len(operands) <= 3:
+            self.wrong("a body begins with what is read or changed, and the indices", 0, _HEAD)
+            return None
+        if len(lines) != 1:
+            at = lines[1][0] if lines else 0
+            self.wrong("a body says in one line what is read or written", at, f"{_READS}, or {_WRITES}")
+            return None
+        self.operands(operands)
+        return self.line(*lines[0]) if self.good else None
+
+    # -- the first line ----------------------------------------------------------------------------
+
+    def operands(self, operands: Sequence[Expr]) -> None:
+        """Read what is read or changed, the indices, and what is written."""
+        names, dims = zip(*[self.operand(o) for o in operands], strict=True)
+        if not self.good:
+            return
+        self.base, self.index, self.source = names[0], names[1], names[2] if len(names) > 2 else ""
+        self.zeros = isinstance(operands[0], Subscript) and isinstance(operands[0].value, Call)
+        self.dim, self.check = self.dim_of(dims[0])
+        if not self.good:
+            return
+        of_index, along = dims[1], self.dim and Name(self.dim)
+        self.kind = SLICES if self.dim and of_index is None else ALONG if self.dim else FLAT
+        if of_index is not None and of_index != along:
+            self.wrong(
+                "indices are along the same dim, or one vector", of_index, f"{self.index}[{self.dim}: n]"
+            )
+        if self.source and (dims[2] or "") != along:
+            expected = f"{self.source}[{self.dim}: n]" if self.dim else f"{self.source}[n]"
+            self.wrong("what is written is along the same dim", operands[2], expected)
+        if self.check and self.good:
+            self.checked(dims[0])
+        self.all_named()
+
+    def operand(self, expr: Expr) -> tuple[str, Expr | None]:
+        """The name of an operand, and the dim that it is along; None where it has none."""
+        match expr:
+            case Subscript(Name(name), index):
+                if name not in self.tensors:
+                    help = suggestion(name, self.tensors)
+                    self.wrong(f'"{name}" is no Tensor argument', expr, one_of(self.tensors), help)
+            case Subscript(Call(Name(function), (Name(name),), ()), index) if function == _ZEROS:
+                if self.types.get(name) not in _SIZES:
+                    sizes = [n for n, t in self.types.items() if t in _SIZES]
+                    self.wrong(
+                        f'"{name}" is no list of sizes',
+                        expr,
+                        one_of(sizes) if sizes else "an argument SymInt[]",
+                    )
+            case _:
+                self.wrong("this is no operand", expr, _HEAD)
+                return "", None
+        match index:
+            case Name():
+                return name, None
+            case Slice(lower, Name(), None) if lower is not None:
+                return name, lower
+        self.wrong("a dim has a name for its size", expr, f"{name}[dim: m], or {name}[m]")
+        return name, None
+
+    def dim_of(self, dim: Expr | None) -> tuple[str, str]:
+        """The argument that says the dim, and the function that checks it, in whose call the argument is."""
+        given = dim.arguments if isinstance(dim, Call) else () if dim is None else (dim,)
+        numbers = [a.id for a in given if isinstance(a, Name) and self.types.get(a.id) in ("int", "SymInt")]
+        if dim is not None and len(numbers) != 1:
+            known = [n for n, t in self.types.items() if t in ("int", "SymInt")]
+            help = suggestion(dim.id, known) if isinstance(dim, Name) else ""
+            self.wrong(
+                "no argument says the dim", dim, one_of(known) if known else "an argument int dim", help
+            )
+            return "", ""
+        function = dim.function.id if isinstance(dim, Call) and isinstance(dim.function, Name) else ""
+        return (numbers[0] if numbers else ""), function
+
+    def checked(self, call: Expr | None) -> None:
+        """Report a check of no kernel function, or of other arguments than checks are given."""
+        assert isinstance(call, Call)
+        if self.functions is not None and not self.functions.find(self.check):
+            help = suggestion(self.check, self.functions.names())
+            expected = "a function of runtime/kernels/ that checks arguments and gives the dim"
+            self.wrong(f'unknown function "{self.check}"', call, expected, help)
+        values = (
+            [self.source] if self.source else [n for n in self.tensors if n not in (self.base, self.index)]
+        )
+        values = values or [n for n, t in self.types.items() if t == "Scalar"]
+        given = [self.base, self.dim, self.index, *values]
+        if call.arguments[: len(given)] != tuple(map(Name, given)):
+            self.wrong("a check is given all operands", call, f"{self.check}({', '.join(given)})")
+
+    def all_named(self) -> None:
+        """Report Tensors that the first line leaves out, but for one without dims that is written."""
+        left = [n for n in self.tensors if n not in (self.base, self.index, self.source)]
+        if left and (self.source or len(left) > 1):
+            self.wrong(f'"{left[0]}" is not in the first line', 0, "each Tensor argument, with its dims")
+
+    # -- the second line ---------------------------------------------------------------------------
+
+    def line(self, target: Expr, value: Expr) -> Access | None:
+        """The body of this line."""
+        corner = ""
+        match target:
+            case Name(name) if name == RESULT:
+                corner = self.read(value)
+                source = factor = ""
+                fold: Expr = Constant(SET)
+                include: Expr = Constant(True)
+                single = False
+            case Subscript(Name(name), Name(index)) if (name, index) == (RESULT, self.index):
+                self.include: Expr = Constant(True)
+                self.written: set[str] = set()
+                self.factors: set[str] = set()
+                fold = self.fold(value)
+                if not self.good:
+                    return None
+                (source,) = self.written
+                factor, include = next(iter(self.factors), ""), self.include
+                single = source != self.source
+                self.check_single(value, single, fold)
+            case _:
+                self.wrong("this is neither read nor written", target, f"{_READS}, or {_WRITES}")
+        if not self.good:
+            return None
+        return Access(
+            self.kind, self.base, self.zeros, self.dim, self.check, self.index, source, single, fold, include,
+            factor, corner,
+        )  # fmt: skip
+
+    def check_single(self, value: Expr, single: bool, fold: Expr) -> None:
+        """Report one number, or a Tensor without dims, where that cannot be written."""
+        if single and self.kind == SLICES and fold != Constant(SET):
+            self.wrong("slices are filled with a number, and not changed by it", value, "a Tensor of slices")
+        if single and self.zeros:
+            self.wrong("zeros are of the dtype of a Tensor that is written", value, "a Tensor")
+
+    def read(self, value: Expr) -> str:
+        """The sizes of the zeros in whose corner it stands what is read."""
+        corner = ""
+        match value:
+            case Operation("in", (read, Call(Name(function), (Name(sizes),), ()))) if function == _ZEROS:
+                value, corner = read, sizes
+                if self.types.get(sizes) not in _SIZES or self.kind != ALONG:
+                    self.wrong(
+                        "zeros have sizes that an argument lists, along a dim", value, "SymInt[] sizes"
+                    )
+        if value != Subscript(Name(self.base), Name(self.index)) or self.source or self.zeros:
+            self.wrong("this reads no operand at the indices", value, f"{RESULT} = {self.base}[{self.index}]")
+        return corner
+
+    def fold(self, value: Expr) -> Expr:
+        """How writes meet what stands there, of what is on the right side."""
+        there = Subscript(Name(RESULT), Name(self.index))
+        match value:
+            case Conditional(condition, then, otherwise):
+                self.condition(condition)
+                return Conditional(condition, self.fold(then), self.fold(otherwise))
+            case Operation(symbol, (left, written)) if symbol in _ARITHMETIC and left == there:
+                self.value(written, symbol == "+")
+                return Constant(_ARITHMETIC[symbol])
+            case Call(Name(name), (left, written), ()) if name in _FOLDS and left == there:
+                self.value(written)
+                return Constant(_FOLDS[name])
+            case Call(Name(name), (left, written, Name(how), include), ()) if (
+                name == _REDUCED and left == there
+            ):
+                self.value(written)
+                self.include = include
+                self.condition(include)
+                if self.types.get(how) != "str":
+                    words = [n for n, t in self.types.items() if t == "str"]
+                    self.wrong(
+                        "a str argument says how it is reduced",
+                        value,
+                        one_of(words) if words else "str reduce",
+                    )
+                return Name(how)
+        self.value(value)
+        return Constant(SET)
+
+    def value(self, expr: Expr, scaled: bool = False) -> None:
+        """Report what is no operand that may be written."""
+        single = [n for n in self.types if self.types[n] in _NUMBERS and n != self.dim]
+        if self.kind == SLICES:
+            single += [n for n in self.tensors if n not in (self.base, self.index, self.source)]
+        known = [self.source] if self.source else single
+        match expr:
+            case Name(name) if name in known:
+                self.written.add(name)
+            case Operation("*", (Name(name), Name(factor))) if (
+                scaled and self.kind == SLICES and name == self.source and self.types.get(factor) == "Scalar"
+            ):
+                self.written.add(name)
+                self.factors.add(factor)
+            case _:
+                there = f"{RESULT}[{self.index}]"
+                help = suggestion(expr.id, known) if isinstance(expr, Name) else ""
+                expected = f"{one_of(known)}, or {there} with it: by +, *, max, min or {_REDUCED}"
+                self.wrong("this cannot be written at indices", expr, expected, help)
+        if len(self.written) > 1:
+            self.wrong("all ways write the same", expr, one_of(sorted(self.written)))
+
+    def condition(self, expr: Expr) -> None:
+        """Report a condition that asks for more than arguments that are no Tensors."""
+        known = [n for n in self.types if n not in self.tensors]
+        for part in walk(expr):
+            if isinstance(part, Name) and part.id not in known:
+                help = suggestion(part.id, known)
+                self.wrong(f'"{part.id}" is no argument that says how to write', part, one_of(known), help)
