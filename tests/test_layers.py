@@ -70,6 +70,7 @@ IR = (
     "scans",
     "bodies",
     "moves",
+    "windows",
     "lower",
 )
 #: The packages of codegen/ in the order in which they run, then the modules that call them.

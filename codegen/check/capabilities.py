@@ -18,6 +18,8 @@ _KERNELS = {
     "reduced_kernels": "the kernel that calls the forms of them for float16 and bfloat16",
     "bodies": "the kernel that runs the body of an operator over rows",
     "moves": "the kernel that moves elements as a body says; with _back behind its name, the transposed",
+    "sums": "the kernel that sums windows as a body says; with _back behind its name, the transposed",
+    "maxima": "the kernel that takes the maxima of windows as a body says; with _back behind, the transposed",
     "losses": "the kernel that brings the elements of losses together",
     "pointwise": "the kernel that stands for every pointwise one",
     "zero_preserving": "the kernel that calls one of strided arrays on what is stored",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from ...ir.bodies import NATIVE_KERNELS, Body, BodyCall, kernel_of_body, name_without
 from ...ir.expressions import Attribute, Call, Constant, Elements, Expr, Lambda, Name, rewritten
 from ...ir.moves import FORMS, Move
+from ...ir.windows import Window
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.names import COMPOSITES
 from ..model.operators import EXPRESSIONS, Formula, Kernel, Primitive
@@ -262,23 +263,26 @@ class KernelChecker:
         assert isinstance(changed, Lambda)
         return changed, calls
 
-    def moves(self, declared: Declared, move: Move) -> dict[str, Kernel]:
-        """The kernels that move elements, or put them back, of each backend that has such."""
+    def moves(self, declared: Declared, move: Move | Window) -> dict[str, Kernel]:
+        """The kernels of each backend that do what a body says of places, or the transposed."""
         of = declared.transposes or declared
         form = Attribute(Name(FORMS), of.schema.name.method)
         arguments = tuple(map(Name, move.arguments))
-        layout = declared.fields.get("layout")
-        order = "K" if layout is not None and str(layout.value).startswith("like(") else "C"
-        operand: tuple[Expr, ...] = Constant(order), move.fill, Name(move.source)
+        operand = move.operand
+        if isinstance(move, Move):
+            layout = declared.fields.get("layout")
+            order = "K" if layout is not None and str(layout.value).startswith("like(") else "C"
+            operand = Constant(order), *operand
         body = of.fields["body"]
         if of is not declared:
             body = replace(body, value=f"the transposed of {of.schema.name.function}", starts=())
             gradient, source = declared.schema.arguments[:2]
             sizes = Attribute(Name(source.name), "shape") if source.is_tensor else Name(source.name)
-            operand = Name(gradient.name), sizes
+            buffers = declared.schema.arguments[2:][len(of.schema.arguments) - 1 :]
+            operand = Name(gradient.name), sizes, *[Name(b.name) for b in buffers]
         found = {}
         for backend in self.sources.tables.backends.values():
-            name = "" if backend.group else str(backend.capabilities.get("moves", ""))
+            name = "" if backend.group else str(backend.capabilities.get(move.capability, ""))
             name += "_back" if name and of is not declared else ""
             functions = self.sources.functions.find(name, self.modules[backend.name]) if name else ()
             if functions:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ...ir.bodies import Body
 from ...ir.moves import Move
+from ...ir.windows import Window
 from ..model.annotations import default
 from ..model.diagnostics import Report
 from ..model.names import BINARY_OPERATORS, CATEGORIES, COMPOSITES, OTHER_LAYOUT
@@ -331,7 +332,12 @@ class OperatorChecker:
         return body_of(declared.schema, located, primitives, self.report)
 
     def kernels(
-        self, declared: Declared, tags: frozenset[str], factory: bool, body: Body | None, move: Move | None
+        self,
+        declared: Declared,
+        tags: frozenset[str],
+        factory: bool,
+        body: Body | None,
+        move: Move | Window | None,
     ) -> dict[str, Kernel]:
         """By dispatch key: those that ``dispatch`` says; of a body those of all backends that run such."""
         made = {}

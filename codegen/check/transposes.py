@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from ...ir.moves import Move
+from ...ir.windows import Window
 from ..model.diagnostics import Report
 from ..model.schema import Argument, BaseType, ListType, OperatorName, Return, Schema
 from ..model.source import Entry, Located
@@ -17,6 +18,7 @@ from ..read.functions import FunctionIndex
 from . import bodies
 from .expand import Declared
 from .moves import follows_of_moves, is_move, linear, read_move
+from .windows import count_of_dims, is_maximum, is_over_last, is_window
 
 _SIZES = "self_sizes"
 
@@ -31,13 +33,32 @@ def with_transposes(
     for item in declared:
         name = str(replace(item.schema.name, namespace=""))
         if item.mechanism != "nn" and is_move(item.fields.get("body")) and name not in differentiated:
+            if is_maximum(item.fields["body"]):
+                good = is_over_last(item.fields["body"]) and len(item.schema.returns) == 2
+                derivatives += [_of_maximum(item)] if good else []
+                continue
             made = _transposed(item)
             operators.append(made)
             derivatives += _derivatives(item, made.schema)
     return operators, derivatives
 
 
-def move_of(declared: Declared, functions: FunctionIndex, report: Report) -> Move | None:
+def _of_maximum(item: Declared) -> Entry:
+    """The derivative of maxima of windows: what is at the places of the second result."""
+    schema, body = item.schema, item.fields["body"]
+    first, dims = schema.arguments[0].name, count_of_dims(schema, body)
+    at = schema.returns[1].name or "result1"
+    formulas = {
+        "name": str(replace(schema.name, namespace="")),
+        first: f"max_pool_scatter(grad, {first}.shape, {at}, {dims})",
+        schema.returns[0].name or "result0": f"max_pool_gather({first}_t, {at}, {dims})",
+        "output_differentiability": (Located(True, item.place), Located(False, item.place)),
+    }
+    fields = {k: Located(v, item.place, body.key) for k, v in formulas.items()}
+    return Entry("derivatives", item.place, fields)
+
+
+def move_of(declared: Declared, functions: FunctionIndex, report: Report) -> Move | Window | None:
     """Where the operator's elements come from, or where those of the one that it transposes do."""
     of = declared.transposes or declared
     located = of.fields.get("body")
@@ -69,14 +90,22 @@ def _transposed(item: Declared) -> Declared:
         "doc": Located(f"The gradient of ``{name}`` of a tensor of a size.", body.place),
         "tags": Located((Located("generated", body.place), Located("internal", body.place)), body.place),
         "dtypes": item.fields.get("dtypes", follows["dtypes"]),
-        "layout": Located("contiguous", body.place),
-        "opmath": Located(False, body.place),
+        "layout": _of_gradient(item),
         "result": Located("same", body.place),
     }
+    if not is_window(body):
+        fields["opmath"] = Located(False, body.place)
     if (rule := follows.get("batching")) is not None:
         dims = rule.value if isinstance(rule.value, dict) else {}
         fields["batching"] = Located({"sizes": Located(_SIZES, body.place), **dims}, body.place)
     return Declared(schema, item.place, item.mechanism, fields, None, frozenset({"dispatch"}), item)
+
+
+def _of_gradient(item: Declared) -> Located:
+    """The layout of the operator's results as that of the transposed, by the gradient."""
+    first = item.schema.arguments[0].name
+    layout = item.fields.get("layout", Located("contiguous", item.place))
+    return replace(layout, value=str(layout.value).replace(f"({first})", "(grad_output)"), starts=())
 
 
 def _derivatives(item: Declared, transposed: Schema) -> list[Entry]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...ir.expressions import Attribute, Call, Expr, Name, rewritten
 from ...ir.moves import Move
+from ...ir.windows import Window
 from ...ir.writer import write
 from ..model.operators import Operator
 from ..model.source import OutputFile
@@ -26,7 +27,7 @@ def moves_files(templates: TemplateRenderer, scope: Scope, functions: FunctionIn
 
 
 def _form(
-    operator: Operator, move: Move, functions: FunctionIndex, modules: dict[str, str]
+    operator: Operator, move: Move | Window, functions: FunctionIndex, modules: dict[str, str]
 ) -> tuple[str, str, str, str]:
     """What a form is called, its parameters, the schema, and the expression that it gives."""
 

@@ -12,6 +12,7 @@ from ...ir.expressions import Call, Expr, names_in
 from ...ir.kernels import NativeKernel
 from ...ir.moves import Move
 from ...ir.routines import Routine, Routines
+from ...ir.windows import Window
 from .modules import ModuleClass
 from .names import APART, IMPLICIT, LIMITED, STRIDED
 from .optimizers import OptimizerUpdate
@@ -205,7 +206,7 @@ class Operator:
     write_back: Rule | None = None  # of a view: the tensor after a write to the view
     flops: Rule | None = None  # how many operations on numbers a call counts as
     body: Body | None = None  # what it computes over rows, of which its kernels are made
-    move: Move | None = None  # where its elements come from, of which its kernels are made
+    move: Move | Window | None = None  # where its elements come from, of which its kernels are made
     transposes: str = ""  # the operator of which it is the transposed; ``move`` is that one's
     native: Formula | None = None  # the expression of its native kernel, where its kernel is a function
     doc: str = ""

@@ -1,16 +1,21 @@
-"""The kernels of pooling against PyTorch's functions and their gradients."""
+"""The kernels of bodies over windows, and of pooling by them against PyTorch's functions and gradients."""
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 from nn_oracle import check, check_gradients, leaf, rand
 
-from tengen.kernels.nn import (
-    pooling,
-)
+from tengen.generated import moves as forms
+from tengen.kernels import window_maxima as maxima, window_sums as sums
+from tengen.kernels.meta import windows as meta
+from tengen.kernels.meta.array import MetaArray
+from tengen.kernels.move_plans import Plans
+from tengen.kernels.window_plans import Taps, WeightedTaps
 
 torch = pytest.importorskip("torch")
 F = torch.nn.functional
@@ -34,7 +39,7 @@ def test_max_pool_of_many_taps() -> None:
     for kernel, shape in (((20, 17), (2, 3, 45, 40)), ((16, 16), (1, 2, 33, 34))):
         x = np.round(rand(*shape))
         out, indices = F.max_pool2d(torch.tensor(x), kernel, 3, (5, 2), 1, False, True)
-        ours, our_indices = pooling.max_pool2d_forward(x, kernel, 3, (5, 2), 1, False)
+        ours, our_indices = maxima.maxima_of_windows(forms.max_pool2d_forward, x, kernel, 3, (5, 2), 1, False)
         check(ours, out)
         check(our_indices, indices)
 
@@ -50,10 +55,11 @@ def test_both_forms_of_max_pool_agree(monkeypatch: pytest.MonkeyPatch) -> None:
         dims = 2 if len(shape) > 2 else 1
         x = rng.integers(-2, 3, shape).astype("float32")
         x[..., 0] = np.nan
-        few = getattr(pooling, f"max_pool{dims}d_forward")(x, *geometry)
+        forward, _, _ = named(f"max_pool{dims}d")
+        few = forward(x, *geometry)
         with monkeypatch.context() as patch:
-            patch.setattr(pooling, "WINDOWS_FEW", 0)
-            many = getattr(pooling, f"max_pool{dims}d_forward")(x, *geometry)
+            patch.setattr(maxima, "WINDOWS_FEW", 0)
+            many = forward(x, *geometry)
         for a, b in zip(few, many, strict=True):
             assert a.dtype == b.dtype
             np.testing.assert_array_equal(a, b)
@@ -61,7 +67,17 @@ def test_both_forms_of_max_pool_agree(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def named(name: str) -> tuple[Any, Any, Any]:
     """Our forward and backward kernels, and PyTorch's function."""
-    return getattr(pooling, f"{name}_forward"), getattr(pooling, f"{name}_backward"), getattr(F, name)
+    form = getattr(forms, f"{name}_forward", None) or getattr(forms, name)
+    kernels = maxima if "max" in name else sums
+    which = "maxima" if "max" in name else "sums"
+    forward, backward = [getattr(kernels, f"{which}_of_windows{suffix}") for suffix in ("", "_back")]
+
+    def back(grad: Any, x: Any, *arguments: Any) -> Any:
+        *others, last = arguments  # indices come last in operators
+        given = (last, *others) if kernels is maxima else arguments
+        return backward(form, grad, x.shape, *given)
+
+    return partial(forward, form), back, getattr(F, name)
 
 
 @pytest.mark.parametrize("case", MAX_POOLS, ids=str)
@@ -126,17 +142,111 @@ def test_avg_pool(case: Any) -> None:
 
 
 @pytest.mark.parametrize("shape", [(2, 3, 8, 7), (3, 5, 4)])
-@pytest.mark.parametrize("size", [(1, 1), (2, 3), (8, 7), (11, 5), (3, 1), (0, 2)])
-def test_adaptive_avg_pool(shape: Any, size: Any) -> None:
+@pytest.mark.parametrize("size", [(1, 1), (2, 3), (8, 7), (11, 5), (3, 1), (4, 2), (0, 2)])
+def test_adaptive_pools(shape: Any, size: Any) -> None:
+    """Windows that are alike, and windows that differ."""
     x = rand(*shape)
     t = leaf(x)
-    out = F.adaptive_avg_pool2d(t, size)
-    check(pooling.adaptive_avg_pool2d_forward(x, size), out)
+    forward, backward, function = named("adaptive_avg_pool2d")
+    out = function(t, size)
+    check(forward(x, size), out)
+    largest, _, function = named("adaptive_max_pool2d")
+    tied = np.round(x)
+    tied[..., 0, 1] = np.nan
+    for values in (x, tied):
+        for ours, theirs in zip(
+            largest(values, size), function(torch.tensor(values), size, True), strict=True
+        ):
+            check(ours, theirs)
     if not out.numel():
-        assert not pooling.adaptive_avg_pool2d_backward(out.detach().numpy(), x, size).any()
+        assert not backward(out.detach().numpy(), x, size).any()
         return
     grad = rand(*out.shape)
-    check_gradients([pooling.adaptive_avg_pool2d_backward(grad, x, size)], out, [t], grad)
+    check_gradients([backward(grad, x, size)], out, [t], grad)
+
+
+TAPS = {
+    "alike": Taps(9, 4, np.arange(4) * 2 - 1, np.arange(4) * 2 + 2),
+    "gaps": Taps(9, 5, np.arange(5) * 2 - 3, np.arange(5) * 2 + 3, 2),
+    "apart": Taps(9, 3, np.arange(3) * 3, np.arange(3) * 3 + 2),
+    "long": Taps(30, 3, np.arange(3) * 5 - 2, np.arange(3) * 5 + 18),
+    "different": Taps(9, 4, np.arange(4) * 9 // 4, -(-(np.arange(4) + 1) * 9 // 4)),
+    "backwards": Taps(9, 4, 5 - np.arange(4), 8 - np.arange(4)),
+    "outside": Taps(3, 4, np.arange(4) * 4 - 4, np.arange(4) * 4 - 2),
+    "empty": Taps(5, 3, 2, 2),
+    "different and empty": Taps(5, 4, np.array([0, 5, 2, 3]), np.array([5, 7, 2, 5])),
+    "weighted": WeightedTaps(
+        4, np.array([[0, 0, 1], [3, 2, 2], [1, 1, 1]]), np.array([[1, 2, 0], [1, 1, 1], [0, 0, 0]])
+    ),
+}
+
+
+def said(taps: Taps) -> Any:
+    """What a form says of them."""
+    if isinstance(taps, WeightedTaps):
+        return taps.places, taps.weights
+    return taps.begin, taps.begin + taps.lengths * taps.gap, taps.gap
+
+
+def dense(taps: Taps) -> Any:
+    """The matrix that taps stand for."""
+    made = np.zeros((taps.count, taps.size))
+    places, weights, there = taps.table
+    for p, tap in product(range(taps.count), range(places.shape[1])):
+        if there is None or there[p, tap]:
+            made[p, places[p, tap]] += 1 if weights is None else weights[p, tap]
+    return made
+
+
+@pytest.mark.parametrize("name", TAPS)
+def test_every_way_to_sum_is_the_product_with_a_matrix(name: str) -> None:
+    """Sums, and their transposed, along any dim; slices, ranges and tables."""
+    taps = TAPS[name]
+    matrix = dense(taps)
+    np.testing.assert_array_equal(dense(taps.transposed), matrix.T)
+    if not isinstance(taps, WeightedTaps):
+        np.testing.assert_array_equal(matrix.sum(1), taps.inside)
+    given = said(taps)
+
+    for axis in (0, 1, 2):
+        shape = [2, 3, 2]
+        shape[axis] = taps.size
+
+        def form(make: type[Plans], sizes: Any, axis: int = axis) -> Any:
+            return make.windows(sizes, (axis,), (), lambda n: taps.count, lambda *_: given, None)
+
+        x = rand(*shape)
+        found = sums.sums_of_windows(form, x)
+        np.testing.assert_allclose(found, np.moveaxis(np.tensordot(matrix, x, (1, axis)), 0, axis))
+        grad = rand(*found.shape)
+        wanted = np.moveaxis(np.tensordot(matrix.T, grad, (1, axis)), 0, axis)
+        np.testing.assert_allclose(sums.sums_of_windows_back(form, grad, x.shape), wanted)
+        whole = (x * 10).astype(np.int32)
+        np.testing.assert_array_equal(
+            sums.sums_of_windows(form, whole), np.moveaxis(np.tensordot(matrix, whole, (1, axis)), 0, axis)
+        )
+        shape[axis] = taps.count
+        made = meta.sums_of_windows(form, MetaArray(x.shape, x.dtype))
+        assert made.shape == tuple(shape)
+        with pytest.raises(RuntimeError, match="expected grad_output of size"):
+            sums.sums_of_windows_back(form, rand(*shape, 2), x.shape)
+
+
+def test_what_nothing_sees_counts_for_nothing() -> None:
+    """An element that is not finite, between windows, in their gaps, or without weight."""
+    for name in ("gaps", "apart", "weighted"):
+        taps = TAPS[name]
+        unseen = np.flatnonzero(~dense(taps).any(0))
+        x = np.ones(taps.size)
+        x[unseen] = np.nan
+        given = said(taps)
+        found = sums.sums_of_windows(
+            lambda make, sizes, t=taps, g=given: make.windows(
+                sizes, (0,), (), lambda n: t.count, lambda *_: g, None
+            ),
+            x,
+        )
+        assert np.isfinite(found).all()
 
 
 @pytest.mark.parametrize(
@@ -155,4 +265,6 @@ def test_pool_errors(shape: Any, args: Any) -> None:
     with pytest.raises(RuntimeError):
         torch.ops.aten.max_pool2d_with_indices(torch.tensor(rand(*shape)), *args)
     with pytest.raises(RuntimeError):
-        pooling.max_pool2d_forward(rand(*shape), *args)
+        named("max_pool2d")[0](rand(*shape), *args)
+    with pytest.raises(RuntimeError):
+        meta.maxima_of_windows(forms.max_pool2d_forward, MetaArray(shape, np.dtype(float)), *args)
