@@ -65,7 +65,7 @@ def follows_of_windows(schema: Schema, body: Located) -> dict[str, Located]:
     rule: object = {"dims": Located(named[0], body.place)} if named else "leading"
     follows: dict[str, object] = {"layout": "contiguous", "batching": rule, "dtypes": "floating, reduced"}
     if is_maximum(body):
-        follows |= {"dtypes": "all, -bool, -complex", "opmath": False}
+        follows["dtypes"] = "all, -bool, -complex"
         if len(schema.returns) > 1:
             each = tuple([Located("contiguous", body.place) for _ in schema.returns])
             follows["layout"] = each

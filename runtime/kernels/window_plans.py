@@ -187,7 +187,7 @@ class WindowPlan:
     @property
     def nbytes(self) -> int:
         """How much memory it takes, about."""
-        return 64 * sum(self.counts) + 16 * self.count * (self._divisor is not None)
+        return 128 * (sum(self.counts) + sum(self.source)) + 16 * self.count * (self._divisor is not None)
 
     @cached_property
     def taps(self) -> tuple[tuple[int, Taps], ...]:

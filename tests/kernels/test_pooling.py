@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from nn_oracle import check, check_gradients, leaf, rand
 
+import tengen
 from tengen.generated import moves as forms
 from tengen.kernels import window_maxima as maxima, window_sums as sums
 from tengen.kernels.meta import windows as meta
@@ -247,6 +248,26 @@ def test_what_nothing_sees_counts_for_nothing() -> None:
             x,
         )
         assert np.isfinite(found).all()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_maxima_of_all_floating_types(dtype: str) -> None:
+    """NaN is the greatest, and the last one counts; the least number is above the padding."""
+    x = rand(2, 3, 9, 8)
+    x.reshape(-1)[::7] = np.nan
+    x.reshape(-1)[::5] = -np.inf
+    ours = tengen.tensor(x.tolist(), dtype=getattr(tengen, dtype))
+    theirs = torch.tensor(x, dtype=getattr(torch, dtype))
+    for name, arguments in (
+        ("max_pool2d", {"kernel_size": 3, "stride": 2, "padding": 1}),
+        ("max_pool2d", {"kernel_size": 2}),
+        ("adaptive_max_pool2d", {"output_size": 3}),
+        ("adaptive_max_pool2d", {"output_size": 4}),
+    ):
+        found = getattr(tengen.nn.functional, name)(ours, **arguments, return_indices=True)
+        wanted = getattr(F, name)(theirs, **arguments, return_indices=True)
+        for a, b in zip(found, wanted, strict=True):
+            np.testing.assert_array_equal(a.double().numpy(), b.double().numpy())
 
 
 @pytest.mark.parametrize(
