@@ -1,9 +1,8 @@
-"""The kernels of bodies over windows, and of pooling by them against PyTorch's functions and gradients."""
+"""The kernels of pooling against PyTorch's functions and their gradients."""
 
 from __future__ import annotations
 
 from functools import partial
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,6 @@ from tengen.generated import moves as forms
 from tengen.kernels import window_maxima as maxima, window_sums as sums
 from tengen.kernels.meta import windows as meta
 from tengen.kernels.meta.array import MetaArray
-from tengen.kernels.move_plans import Plans
-from tengen.kernels.window_plans import Taps, WeightedTaps
 
 torch = pytest.importorskip("torch")
 F = torch.nn.functional
@@ -164,90 +161,6 @@ def test_adaptive_pools(shape: Any, size: Any) -> None:
         return
     grad = rand(*out.shape)
     check_gradients([backward(grad, x, size)], out, [t], grad)
-
-
-TAPS = {
-    "alike": Taps(9, 4, np.arange(4) * 2 - 1, np.arange(4) * 2 + 2),
-    "gaps": Taps(9, 5, np.arange(5) * 2 - 3, np.arange(5) * 2 + 3, 2),
-    "apart": Taps(9, 3, np.arange(3) * 3, np.arange(3) * 3 + 2),
-    "long": Taps(30, 3, np.arange(3) * 5 - 2, np.arange(3) * 5 + 18),
-    "different": Taps(9, 4, np.arange(4) * 9 // 4, -(-(np.arange(4) + 1) * 9 // 4)),
-    "backwards": Taps(9, 4, 5 - np.arange(4), 8 - np.arange(4)),
-    "outside": Taps(3, 4, np.arange(4) * 4 - 4, np.arange(4) * 4 - 2),
-    "empty": Taps(5, 3, 2, 2),
-    "different and empty": Taps(5, 4, np.array([0, 5, 2, 3]), np.array([5, 7, 2, 5])),
-    "weighted": WeightedTaps(
-        4, np.array([[0, 0, 1], [3, 2, 2], [1, 1, 1]]), np.array([[1, 2, 0], [1, 1, 1], [0, 0, 0]])
-    ),
-}
-
-
-def said(taps: Taps) -> Any:
-    """What a form says of them."""
-    if isinstance(taps, WeightedTaps):
-        return taps.places, taps.weights
-    return taps.begin, taps.begin + taps.lengths * taps.gap, taps.gap
-
-
-def dense(taps: Taps) -> Any:
-    """The matrix that taps stand for."""
-    made = np.zeros((taps.count, taps.size))
-    places, weights, there = taps.table
-    for p, tap in product(range(taps.count), range(places.shape[1])):
-        if there is None or there[p, tap]:
-            made[p, places[p, tap]] += 1 if weights is None else weights[p, tap]
-    return made
-
-
-@pytest.mark.parametrize("name", TAPS)
-def test_every_way_to_sum_is_the_product_with_a_matrix(name: str) -> None:
-    """Sums, and their transposed, along any dim; slices, ranges and tables."""
-    taps = TAPS[name]
-    matrix = dense(taps)
-    np.testing.assert_array_equal(dense(taps.transposed), matrix.T)
-    if not isinstance(taps, WeightedTaps):
-        np.testing.assert_array_equal(matrix.sum(1), taps.inside)
-    given = said(taps)
-
-    for axis in (0, 1, 2):
-        shape = [2, 3, 2]
-        shape[axis] = taps.size
-
-        def form(make: type[Plans], sizes: Any, axis: int = axis) -> Any:
-            return make.windows(sizes, (axis,), (), lambda n: taps.count, lambda *_: given, None)
-
-        x = rand(*shape)
-        found = sums.sums_of_windows(form, x)
-        np.testing.assert_allclose(found, np.moveaxis(np.tensordot(matrix, x, (1, axis)), 0, axis))
-        grad = rand(*found.shape)
-        wanted = np.moveaxis(np.tensordot(matrix.T, grad, (1, axis)), 0, axis)
-        np.testing.assert_allclose(sums.sums_of_windows_back(form, grad, x.shape), wanted)
-        whole = (x * 10).astype(np.int32)
-        np.testing.assert_array_equal(
-            sums.sums_of_windows(form, whole), np.moveaxis(np.tensordot(matrix, whole, (1, axis)), 0, axis)
-        )
-        shape[axis] = taps.count
-        made = meta.sums_of_windows(form, MetaArray(x.shape, x.dtype))
-        assert made.shape == tuple(shape)
-        with pytest.raises(RuntimeError, match="expected grad_output of size"):
-            sums.sums_of_windows_back(form, rand(*shape, 2), x.shape)
-
-
-def test_what_nothing_sees_counts_for_nothing() -> None:
-    """An element that is not finite, between windows, in their gaps, or without weight."""
-    for name in ("gaps", "apart", "weighted"):
-        taps = TAPS[name]
-        unseen = np.flatnonzero(~dense(taps).any(0))
-        x = np.ones(taps.size)
-        x[unseen] = np.nan
-        given = said(taps)
-        found = sums.sums_of_windows(
-            lambda make, sizes, t=taps, g=given: make.windows(
-                sizes, (0,), (), lambda n: t.count, lambda *_: g, None
-            ),
-            x,
-        )
-        assert np.isfinite(found).all()
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
