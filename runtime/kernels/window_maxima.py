@@ -105,16 +105,12 @@ def _maxima(plan: WindowPlan, self: Array) -> tuple[Array, Array]:
         best, chosen = _numbered(plan, self, True)
     for axis, taps in plan.taps:
         if taps.nothing is not None:
-            best[along(taps.nothing, axis)] = least(self.dtype)
+            least = -np.inf if self.dtype.kind == "f" else np.iinfo(self.dtype).min
+            best[along(taps.nothing, axis)] = least
     offsets, base = plan.offsets
     indices = offsets.take(chosen)
     indices += base
     return best, indices
-
-
-def least(dtype: Any) -> Any:
-    """The least number of a dtype."""
-    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
 
 def _numbered(plan: WindowPlan, self: Array, by_nan: bool) -> tuple[Array, Array]:

@@ -30,7 +30,7 @@ class Taps:
 
     def __init__(self, size: int, count: int, begin: Any, end: Any, gap: int = 1) -> None:
         self.size, self.count, self.gap = size, count, gap
-        self.begin, end = [np.broadcast_to(np.asarray(at, np.int64), (count,)) for at in (begin, end)]
+        self.begin, end = [_each(at, count) for at in (begin, end)]
         #: How many elements each window has, those outside too, and how many the largest has.
         self.lengths = np.maximum(-((self.begin - end) // gap), 0)
         self.most = int(self.lengths.max(initial=0))
@@ -58,7 +58,7 @@ class Taps:
     @cached_property
     def step(self) -> int | None:
         """How far equal windows lie apart; None where they differ."""
-        steps = np.diff(self.begin)
+        steps = self.begin[1:] - self.begin[:-1]
         if not self.count or (self.lengths != self.most).any() or (steps[1:] != steps[:-1]).any():
             return None
         step = int(steps[0]) if len(steps) else max(1, self.most * self.gap)
@@ -149,6 +149,12 @@ class WeightedTaps(Taps):
         return self.places, weights, None if there.all() else there
 
 
+def _each(at: Any, count: int) -> Array:
+    """An integer for each of so many places."""
+    found = np.asarray(at, np.int64)
+    return found if found.shape == (count,) else np.broadcast_to(found, (count,))
+
+
 def _transposed(size: int, places: Array, weights: Array, there: Array) -> tuple[Array, Array]:
     """The transposed of a table with ``size`` elements: their places, in order, and the weights."""
     count = len(places)
@@ -206,10 +212,12 @@ class WindowPlan:
             return self._divisor
         product: Array = np.ones((1,) * len(self.shape), np.int64)
         for number, (axis, count) in enumerate(zip(self.axes, self.counts, strict=True)):
-            own = np.broadcast_to(np.asarray(self._divisor(number), np.int64), (count,))
+            own = _each(self._divisor(number), count)
             product = product * own.reshape(-1, *(1,) * (len(self.shape) - axis - 1))
         first = product.flat[0] if product.size else 1
-        return int(first) if (product == first).all() else product
+        if not (product == first).all():
+            return product
+        return None if first == 1 else int(first)
 
     @cached_property
     def offsets(self) -> tuple[Array, Array]:

@@ -71,14 +71,10 @@ def check_windows(plan: WindowPlan, shape: Shape) -> None:
 
 def _divisor(plan: WindowPlan, dtype: Any) -> Any:
     """What floating sums are divided by, of their dtype where it is an array."""
-    try:
-        return plan.kept[dtype.char]
-    except KeyError:
+    if dtype.char not in plan.kept:
         found = plan.divisor
-        if isinstance(found, np.ndarray):
-            found = found.astype(dtype)
-        plan.kept[dtype.char] = None if isinstance(found, int) and found == 1 else found
-        return plan.kept[dtype.char]
+        plan.kept[dtype.char] = found.astype(dtype) if isinstance(found, np.ndarray) else found
+    return plan.kept[dtype.char]
 
 
 def _whole(plan: WindowPlan, total: Array, dtype: Any) -> Array:
