@@ -59,6 +59,16 @@ class Move:
     arguments: tuple[str, ...]  # those of the form, in the order of the schema
 
     @property
+    def capability(self) -> str:
+        """What a backend must be able to do."""
+        return "moves"
+
+    @property
+    def operand(self) -> tuple[Expr, ...]:
+        """What the kernel gets behind the form, and the order in memory."""
+        return self.fill, Name(self.source)
+
+    @property
     def numbers(self) -> tuple[str, ...]:
         """What the numbers are called that go with each dim."""
         return tuple([name for names, _ in self.lists for name in names])
@@ -76,7 +86,7 @@ class Move:
         extent = _function(given, self.extents[0])
         sources = _source(self.indices[0], self.conditions[0])
         what = tuple_of(lists), extent, _function((FUNCTIONS, place, *given), sources)
-        where = _of_shape(dims, self.source), Constant(checked), Constant(self.in_one)
+        where = of_shape(dims, self.source), Constant(checked), Constant(self.in_one)
         return Call(dotted(f"{MAKE}.each"), (Name(SHAPE), *where, *what))
 
     def _fixed(self) -> Expr:
@@ -135,7 +145,7 @@ def _source(index: Expr, condition: Expr | None) -> Expr:
     return tuple_of([over_places(index), Constant(None) if condition is None else over_places(condition)])
 
 
-def _of_shape(dims: Expr, source: str) -> Expr:
+def of_shape(dims: Expr, source: str) -> Expr:
     """The dims, of which a function is asked with the shape of the source."""
     return rewritten(dims, lambda part: Name(SHAPE) if part == Name(source) else part)
 

@@ -73,6 +73,7 @@ IR = (
     "contractions",
     "views",
     "accesses",
+    "windows",
     "lower",
 )
 #: The packages of codegen/ in the order in which they run, then the modules that call them.

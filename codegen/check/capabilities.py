@@ -20,6 +20,8 @@ _KERNELS = {
     "moves": "the kernel that moves elements as a body says; with _back behind its name, the transposed",
     "contractions": "the kernel that multiplies and sums as a form says; numpy is that of forms themselves",
     "views": "the kernel that shows what the body of a view says; with _back behind its name, the transposed",
+    "sums": "the kernel that sums windows as a body says; with _back behind its name, the transposed",
+    "maxima": "the kernel that takes the maxima of windows as a body says; with _back behind, the transposed",
     "losses": "the kernel that brings the elements of losses together",
     "pointwise": "the kernel that stands for every pointwise one",
     "zero_preserving": "the kernel that calls one of strided arrays on what is stored",

@@ -22,6 +22,7 @@ from ..read.functions import FunctionIndex, is_library_function
 from ..read.keys import KEYS
 from .moves import is_move, linear
 from .tables import Tables
+from .windows import count_of_dims, is_maximum, is_window
 
 _TENSOR = BaseType("Tensor")
 
@@ -150,7 +151,8 @@ class _Nn:
         self.gradients = tuple(self.gradient_names())
         self.unsaved = frozenset(self.unsaved_names())
         self.moves = is_move(self.fields.get("body"))
-        self.result = self.fields.pop("result", self.text("auto_linear") if self.moves else None)
+        self.maxima = self.moves and is_maximum(self.fields["body"])
+        self.result = self.fields.pop("result", self.tangent())
         backward_derivatives = self.fields.pop("backward_derivatives", self.of_transposed())
         backward_dispatch = self.fields.pop("backward_dispatch", None)
         self.backward_native = self.fields.pop("backward_native", None)
@@ -217,15 +219,27 @@ class _Nn:
 
     # -- the operators
 
+    def tangent(self) -> Located | None:
+        """The tangent of an operator whose body says of places where elements are from."""
+        if self.maxima:
+            return self.text(self.chosen(f"{self.arguments[0].name}_t"))
+        return self.text("auto_linear") if self.moves else None
+
+    def chosen(self, tensor: str) -> str:
+        """What of a tensor is where the maxima are."""
+        dims = count_of_dims(self.schema, self.fields["body"])
+        return f"max_pool_gather({tensor}, {''.join(self.buffers)}, {dims})"
+
     def of_transposed(self) -> Located | None:
         """The derivatives of an operator that puts elements back: they are moved again."""
         if not self.moves or len(self.arguments) < 1:
             return None
         body, first = self.fields["body"], self.arguments[0].name
-        others = "".join([f", {a.name}" for a in self.arguments[1:]])
+        others = "".join([f", {name}" for name in (*[a.name for a in self.arguments[1:]], *self.buffers)])
         formulas = {
-            "grad_output": linear(self.schema, body, "grad"),
+            "grad_output": self.chosen("grad") if self.maxima else linear(self.schema, body, "grad"),
             first: "zeros_like(grad)",
+            **dict.fromkeys(self.buffers, "non_differentiable"),
             "result": f"{self.base}_backward(grad_output_t, {first}_p{others})",
         }
         return replace(body, value={k: replace(body, value=v, starts=()) for k, v in formulas.items()})
@@ -292,7 +306,9 @@ class _Nn:
         doc = self.text(f"The gradients of ``{self.base}``.")
         fields = {"doc": doc, "dtypes": self.inexact(), **self.dispatched("backward", dispatch)}
         if self.moves:
-            fields |= {"opmath": Located(False, self.place), "result": self.text("same")}
+            fields["result"] = self.text("same")
+            if not is_window(self.fields["body"]):
+                fields["opmath"] = Located(False, self.place)
         if self.backward_batching is not None:
             fields["batching"] = self.backward_batching
         if self.backward_layout is not None:
@@ -302,7 +318,7 @@ class _Nn:
         if self.backward_native is not None:
             fields["native"] = self.backward_native
         made = self.derived(schema, fields)
-        return replace(made, transposes=self.declared) if self.moves else made
+        return replace(made, transposes=self.forward()) if self.moves else made
 
     def dispatched(self, suffix: str, given: Located | None) -> dict[str, Located]:
         """The field ``dispatch`` of the forward or the backward operator."""
@@ -321,8 +337,10 @@ class _Nn:
             return replace(declared, value=(*declared.value, *without))
         return declared
 
-    def with_buffers(self) -> list[Declared]:
-        """A recorded ``NAME_forward`` that returns the buffers too, and NAME, which drops them."""
+    def forward(self) -> Declared:
+        """The recorded operator: NAME, or ``NAME_forward``, which returns the buffers too."""
+        if not self.buffers:
+            return self.declared
         returns = (Return(_TENSOR, "output"), *(Return(_TENSOR, b) for b in self.buffers))
         schema = Schema(
             OperatorName(f"{self.base}_forward"),
@@ -334,18 +352,18 @@ class _Nn:
         )
         doc = self.text(f"``{self.base}``, and what its backward needs.")
         made = {"doc": doc, **self.dispatched("forward", self.fields.get("dispatch"))}
-        if "batching" in self.fields:
-            made["batching"] = self.fields["batching"]
-        if "layout" in self.fields:
-            made["layout"] = self.fields["layout"]
-        forward = self.derived(schema, made)
-        of_kernel = ("batching", "dtypes", "layout", "native", "opmath", "promote", "dispatch")
+        made |= {k: self.fields[k] for k in ("batching", "body", "layout") if k in self.fields}
+        return self.derived(schema, made)
+
+    def with_buffers(self) -> list[Declared]:
+        """A recorded ``NAME_forward`` that returns the buffers too, and NAME, which drops them."""
+        of_kernel = ("batching", "body", "dtypes", "layout", "native", "opmath", "promote", "dispatch")
         fields = {k: v for k, v in self.fields.items() if k not in of_kernel}
         opmath = self.fields.get("opmath")
         if opmath is not None and opmath.value is True:  # what the backward is given is of float32, too
             fields["opmath"] = opmath
         return [
-            forward,
+            self.forward(),
             replace(self.declared, fields={**fields, "dispatch": self.composite("_forward", "[0]")}),
         ]
 

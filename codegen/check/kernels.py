@@ -11,6 +11,7 @@ from ...ir.contractions import FORMS as CONTRACTIONS, Contraction
 from ...ir.expressions import Attribute, Call, Constant, Elements, Expr, Lambda, Name, rewritten
 from ...ir.moves import FORMS, Move
 from ...ir.views import VIEW_FORMS, View
+from ...ir.windows import Window
 from ...ir.writer import write
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.names import COMPOSITES
@@ -241,13 +242,13 @@ class KernelChecker:
         return found[0].qualified if found else of_library(primitive.function)
 
     def of_bodies(
-        self, declared: Declared, said: Body | Move | View | Contraction | Access | None
+        self, declared: Declared, said: Body | Move | Window | View | Contraction | Access | None
     ) -> dict[str, Kernel]:
         """The kernels that a body of any kind says, of all backends that run such."""
         match said:
             case Body():
                 return self.bodies(declared.schema, declared.fields["body"], said)
-            case Move():
+            case Move() | Window():
                 return self.moves(declared, said)
             case View():
                 return self.views(declared, said)
@@ -305,16 +306,18 @@ class KernelChecker:
         assert isinstance(changed, Lambda)
         return changed, calls
 
-    def moves(self, declared: Declared, move: Move) -> dict[str, Kernel]:
-        """The kernels that move elements, or put them back, of each backend that has such."""
+    def moves(self, declared: Declared, move: Move | Window) -> dict[str, Kernel]:
+        """The kernels of each backend that do what a body says of places, or the transposed."""
         of = declared.transposes or declared
         form = Attribute(Name(FORMS), of.schema.name.method)
-        layout = declared.fields.get("layout")
-        order = "K" if layout is not None and str(layout.value).startswith("like(") else "C"
-        operand: tuple[Expr, ...] = Constant(order), move.fill, Name(move.source)
+        operand = move.operand
+        if isinstance(move, Move):
+            layout = declared.fields.get("layout")
+            order = "K" if layout is not None and str(layout.value).startswith("like(") else "C"
+            operand = Constant(order), *operand
         if of is not declared:
             operand = self.put_back(declared)
-        return self.by_forms(declared, "moves", (form, *operand, *map(Name, move.arguments)))
+        return self.by_forms(declared, move.capability, (form, *operand, *map(Name, move.arguments)))
 
     def views(self, declared: Declared, view: View) -> dict[str, Kernel]:
         """The kernels that show what the body of a view says, or put it back: of each backend that can."""
@@ -332,10 +335,11 @@ class KernelChecker:
 
     @staticmethod
     def put_back(declared: Declared) -> tuple[Expr, ...]:
-        """What the kernel of a transposed operator is given: the gradient, and the sizes of the operand."""
-        gradient, source = declared.schema.arguments[:2]
+        """What the kernel of a transposed operator is given: the gradient, the operand's sizes, buffers."""
+        of = declared.transposes or declared
+        gradient, source, *others = declared.schema.arguments
         sizes = Attribute(Name(source.name), "shape") if source.is_tensor else Name(source.name)
-        return Name(gradient.name), sizes
+        return Name(gradient.name), sizes, *[Name(b.name) for b in others[len(of.schema.arguments) - 1 :]]
 
     def by_forms(
         self, declared: Declared, capability: str, arguments: Sequence[Expr] | None, tree: Expr | None = None

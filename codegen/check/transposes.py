@@ -12,6 +12,7 @@ from dataclasses import replace
 from ...ir.accesses import Access
 from ...ir.moves import Move
 from ...ir.views import View
+from ...ir.windows import Window
 from ..model.diagnostics import Report
 from ..model.schema import Argument, BaseType, ListType, OperatorName, Return, Schema
 from ..model.source import Entry, Located
@@ -23,6 +24,7 @@ from .contractions import derivatives_of_contraction, follows_of_contractions, i
 from .expand import Declared
 from .moves import EVERY_DTYPE, follows_of_moves, is_move, linear, read_move
 from .views import dims_lost, follows_of_views, is_view, read_view
+from .windows import count_of_dims, is_maximum, is_over_last, is_window
 
 _SIZES = "self_sizes"
 
@@ -45,6 +47,9 @@ def with_transposes(
             derivatives += entries_of_more
         elif body is not None and is_contraction(body):
             derivatives += derivatives_of_contraction(item.schema, body, item.place)
+        elif is_move(body, item.schema) and is_maximum(body):
+            good = is_over_last(item.fields["body"]) and len(item.schema.returns) == 2
+            derivatives += [_of_maximum(item)] if good else []
         elif _is_linear(item):
             made = _transposed(item)
             operators.append(made)
@@ -68,7 +73,22 @@ def view_of(declared: Declared, functions: FunctionIndex, report: Report) -> Vie
     return read_view(of.schema, located, functions, report if of is declared else Report())
 
 
-def move_of(declared: Declared, functions: FunctionIndex, report: Report) -> Move | None:
+def _of_maximum(item: Declared) -> Entry:
+    """The derivative of maxima of windows: what is at the places of the second result."""
+    schema, body = item.schema, item.fields["body"]
+    first, dims = schema.arguments[0].name, count_of_dims(schema, body)
+    at = schema.returns[1].name or "result1"
+    formulas = {
+        "name": str(replace(schema.name, namespace="")),
+        first: f"max_pool_scatter(grad, {first}.shape, {at}, {dims})",
+        schema.returns[0].name or "result0": f"max_pool_gather({first}_t, {at}, {dims})",
+        "output_differentiability": (Located(True, item.place), Located(False, item.place)),
+    }
+    fields = {k: Located(v, item.place, body.key) for k, v in formulas.items()}
+    return Entry("derivatives", item.place, fields)
+
+
+def move_of(declared: Declared, functions: FunctionIndex, report: Report) -> Move | Window | None:
     """Where the operator's elements come from, or where those of the one that it transposes do."""
     of = declared.transposes or declared
     located = of.fields.get("body")
@@ -115,11 +135,12 @@ def _transposed(item: Declared) -> Declared:
     fields = {
         "doc": Located(f"The gradient of ``{name}`` of a tensor of a size.", body.place),
         "tags": Located((Located("generated", body.place), Located("internal", body.place)), body.place),
-        "dtypes": item.fields.get("dtypes", Located(EVERY_DTYPE, body.place)),
-        "layout": Located("contiguous", body.place),
-        "opmath": Located(False, body.place),
+        "dtypes": item.fields.get("dtypes", follows.get("dtypes", Located(EVERY_DTYPE, body.place))),
+        "layout": _of_gradient(item),
         "result": Located("same", body.place),
     }
+    if shown or not is_window(body):
+        fields["opmath"] = Located(False, body.place)
     more = dims_lost(item.schema, body) if shown else 0
     if (rule := follows.get("batching")) is not None and more is not None:
         dims = dict(rule.value) if isinstance(rule.value, dict) else {}
@@ -128,6 +149,13 @@ def _transposed(item: Declared) -> Declared:
             dims["added"] = Located(added + more, body.place)
         fields["batching"] = Located({"sizes": Located(_SIZES, body.place), **dims}, body.place)
     return Declared(schema, item.place, item.mechanism, fields, None, frozenset({"dispatch"}), item)
+
+
+def _of_gradient(item: Declared) -> Located:
+    """The layout of the operator's results as that of the transposed, by the gradient."""
+    first = item.schema.arguments[0].name
+    layout = item.fields.get("layout", Located("contiguous", item.place))
+    return replace(layout, value=str(layout.value).replace(f"({first})", "(grad_output)"), starts=())
 
 
 def _derivatives(item: Declared, transposed: Schema) -> list[Entry]:

@@ -30,7 +30,8 @@ from ..model.diagnostics import Report, one_of
 from ..model.schema import ListType, Schema
 from ..model.source import Located
 from ..read.functions import FunctionIndex
-from .moves import EVERY_DTYPE, RESULT, BodyReader, is_dims, is_number, shows
+from .integers import IntegerReader, is_number
+from .moves import EVERY_DTYPE, RESULT, is_dims, shows
 
 #: The names before a colon in an index: of arguments those that say dims.
 _DIMS = re.compile(r"[\[,]\s*(-?\w+):")
@@ -84,20 +85,20 @@ def read_view(schema: Schema, located: Located, functions: FunctionIndex, report
     return _ViewReader(schema, located, functions, report).view()
 
 
-class _ViewReader(BodyReader):
+class _ViewReader(IntegerReader):
     """Reads one body of a view."""
 
     head = "over self[dim: n], or over self"
-    does = "shows elements"
-    given = "a function of runtime/kernels/ that gives dims, places or an index"
+    what = "a body that shows elements"
+    gives = "dims, places or an index"
 
     def view(self) -> View | None:
         """The body, if all of it is right."""
         self.names.add(NDIM)
-        found = self.lines()
-        if found is None:
+        found = self.read()
+        if found is None or not self.is_one(found[1]):
             return None
-        lists, target, value = found
+        lists, ((target, value),) = found
         numbers, several = self.results(lists)
         known = {*self.sizes, *numbers}
         staying, placed = self.places(target, known)
@@ -140,12 +141,9 @@ class _ViewReader(BodyReader):
                 return good and self.good
         return super().operand(expr)
 
-    def named_dims(self, dims: Expr) -> bool:
-        match dims:
-            case Call(Name(name), arguments, ()):
-                self.function(name, arguments, dims, {NDIM})
-                return self.good
-        return super().named_dims(dims)
+    def dims_are_right(self) -> bool:
+        self.each = self.is_each()
+        return self.named_dims(self.dims[0], {NDIM}) if self.each else self.numbered_dims()
 
     def is_each(self) -> bool:
         return super().is_each() and not (isinstance(self.dims[0], Name) and self.dims[0].id in self.integers)
@@ -173,7 +171,7 @@ class _ViewReader(BodyReader):
                     else:
                         self.wrong("this is no name", name, "(start, size) in f(self)")
                 if isinstance(values, Call) and isinstance(values.function, Name):
-                    self.function(values.function.id, values.arguments, values, {*self.sizes, NDIM})
+                    self.function(values, self.gives, {*self.sizes, NDIM})
                 else:
                     self.wrong("a function says what results there are", values, "i in f(self, dim)")
                 return tuple([name.id for name in given if isinstance(name, Name)]), values
@@ -266,8 +264,8 @@ class _ViewReader(BodyReader):
     def integer(self, expr: Expr, known: Collection[str], what: str) -> None:
         """As of all bodies, and what functions of kernels give."""
         match expr:
-            case Call(Name(name), arguments, ()) if name not in INTEGERS:
-                self.function(name, arguments, expr, {*known, NDIM})
+            case Call(Name(name), _, ()) if name not in INTEGERS:
+                self.function(expr, self.gives, {*known, NDIM})
             case Name(name) if name == NDIM:
                 return
             case _:

@@ -34,6 +34,7 @@ from ...ir.expressions import (
 )
 from ...ir.moves import Move
 from ...ir.scans import Scan
+from ...ir.windows import Window
 from ...ir.writer import write
 from ..check.names import BUILTINS
 from ..check.onnx_language import ONNX
@@ -47,6 +48,8 @@ from .ufuncs import Ufuncs
 WIDENED = "widened"
 #: The function of symbolics that moves elements.
 MOVED = "moved"
+#: That which sums windows.
+SUMMED = "summed_windows"
 #: The module of symbolics whose functions cast, which is no step.
 CASTS = "symbolics"
 
@@ -121,9 +124,11 @@ def _symbolic_of_body(
 
 
 def _symbolic_of_move(
-    operator: Operator, move: Move, primitives: Mapping[str, Primitive], index: FunctionIndex
+    operator: Operator, move: Move | Window, primitives: Mapping[str, Primitive], index: FunctionIndex
 ) -> Rule:
     """The symbolic of an operator that moves elements. Raises NoForm where a function says its dims."""
+    if isinstance(move, Window):
+        return _symbolic_of_windows(operator, move, primitives, index)
     if isinstance(move.dims[0], Call):
         raise NoForm("a function says along which dims it moves elements")
     kernel = next(iter(operator.kernels.values()))
@@ -140,6 +145,20 @@ def _symbolic_of_access(
     writer = _Writer(operator.schema, replace(kernel, calls={}), False, primitives, index)
     call = access.call(lambda name: writer.called(name, None), checked=False)
     return _rule(writer, call, operator.schema)
+
+
+def _symbolic_of_windows(
+    operator: Operator, window: Window, primitives: Mapping[str, Primitive], index: FunctionIndex
+) -> Rule:
+    """The symbolic of sums over windows. Raises NoForm of maxima, and where a function says the windows."""
+    if window.capability != "sums":
+        raise NoForm("ONNX has the maxima of its own windows alone")
+    if window.taps is not None or any([isinstance(values, Call) for _, values in window.lists]):
+        raise NoForm("a function says what windows it is over")
+    kernel = next(iter(operator.kernels.values()))
+    writer = _Writer(operator.schema, replace(kernel, calls={}), operator.opmath, primitives, index)
+    given = window.form(), Name(window.source), *map(Name, window.arguments)
+    return _rule(writer, Call(writer.called(SUMMED, None), given), operator.schema)
 
 
 def _rule(writer: _Writer, made: Expr, schema: Schema) -> Rule:

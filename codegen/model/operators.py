@@ -15,6 +15,7 @@ from ...ir.kernels import NativeKernel
 from ...ir.moves import Move
 from ...ir.routines import Routine, Routines
 from ...ir.views import View
+from ...ir.windows import Window
 from .modules import ModuleClass
 from .names import APART, IMPLICIT, LIMITED, STRIDED
 from .optimizers import OptimizerUpdate
@@ -208,7 +209,7 @@ class Operator:
     write_back: Rule | None = None  # of a view: the tensor after a write to the view
     flops: Rule | None = None  # how many operations on numbers a call counts as
     body: Body | None = None  # what it computes over rows, of which its kernels are made
-    move: Move | None = None  # where its elements come from, of which its kernels are made
+    move: Move | Window | None = None  # where its elements come from, of which its kernels are made
     contraction: Contraction | None = None  # what it multiplies and sums, of which its kernels are made
     view: View | None = None  # what it shows of the memory of its operand, of which its kernels are made
     access: Access | None = None  # what it reads or writes at indices, of which its kernels are made

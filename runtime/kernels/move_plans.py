@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from . import steps
 from .dims import wrap_dim, wrap_dims
 from .steps import Steps, TooMany
+from .window_plans import WindowPlan, windows
 
 Array = Any
 Shape = tuple[int, ...]
 Form = Callable[..., "Plan"]
+FormOfWindows = Callable[..., WindowPlan]
+Kept = TypeVar("Kept", "Plan", WindowPlan)
 #: What gives, of the functions of integers, the places along a dim, and sizes, the sources and where there
 #: are some; None for everywhere.
 Sources = Callable[..., tuple[Any, Any]]
@@ -201,7 +204,7 @@ class Plan:
         return sum(a.nbytes for a in arrays if a is not None)
 
 
-def plan_of(form: Form, shape: Shape, arguments: tuple[Any, ...]) -> Plan:
+def plan_of(form: Callable[..., Kept], shape: Shape, arguments: tuple[Any, ...]) -> Kept:
     """The plan of a form for a source of this shape. Raises what the form does."""
     try:
         found = _plans.get((form, shape, arguments))
@@ -215,12 +218,12 @@ def plan_of(form: Form, shape: Shape, arguments: tuple[Any, ...]) -> Plan:
     return found
 
 
-class _Kept(dict[Any, Plan]):
+class _Kept(dict[Any, Any]):
     """Plans by forms, shapes and arguments."""
 
     nbytes = 0
 
-    def keep(self, key: Any, plan: Plan) -> None:
+    def keep(self, key: Any, plan: Plan | WindowPlan) -> None:
         """Keep one that is not too large, without the others where these are many."""
         more = plan.nbytes
         if more > _LARGEST:
@@ -236,7 +239,9 @@ _plans = _Kept()
 
 
 class Plans:
-    """What makes the plans of the two kinds of bodies."""
+    """What makes the plans of bodies: of the two kinds that move elements, and of windows."""
+
+    windows = staticmethod(windows)
 
     @staticmethod
     def each(

@@ -297,7 +297,7 @@ def each_along(self: Array, dim: int) -> tuple[Array, ...]:
     return tuple([self[(*lead, i, ...)] for i in found])
 
 
-def windows(n: int, size: int, step: int, dim: int, ndim: int) -> int:
+def windows_along(n: int, size: int, step: int, dim: int, ndim: int) -> int:
     """How many windows of ``size``, ``step`` apart, ``n`` elements along ``dim`` have.
 
     Raises RuntimeError for a size that is negative or does not fit, and a step below 1.

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from ..core.scalar_type import bool_, dtype, int64
-from ..kernels.move_plans import Form, Plans
+from ..kernels.move_plans import Form, FormOfWindows, Plans
 from .builder import Ref, constant, onnx
 from .errors import Unsupported
 from .sizes import dynamic, terms_of
-from .symbolics import cast, int_vector, number
+from .symbolics import cast, int_vector, number, widened
 
 _LAST = np.iinfo(np.int64).max
 
@@ -201,6 +201,30 @@ def moved(form: Form, self: Ref, fill: Any, result: Any, *arguments: Any) -> Ref
     if plan.mask is not None:
         made = onnx.Where(constant(plan.mask), made, constant(fill, self.dtype))
     return reshaped(made, plan.shape) if plan.made != plan.shape else made
+
+
+def summed_windows(form: FormOfWindows, self: Ref, *arguments: Any) -> Ref:
+    """The sums of windows that the form of a body says, by the constant places of all taps."""
+    if any([dynamic(n) for n in self.shape]):
+        raise Unsupported("windows along a dynamic axis")
+    plan = form(Plans, tuple(self.shape), *arguments)
+
+    def summed(made: Ref) -> Ref:
+        for axis, taps in plan.taps:
+            places, _, there = taps.table
+            made = onnx.Gather(made, constant(places), axis=axis)
+            if there is not None:
+                behind = (1,) * (len(plan.shape) - axis - 1)
+                made = onnx.Where(
+                    constant(there.reshape(*there.shape, *behind)), made, constant(0, made.dtype)
+                )
+            made = onnx.ReduceSum(made, int_vector((axis + 1,)), keepdims=0)
+        if plan.divisor is not None:
+            made = onnx.Div(made, constant(np.asarray(plan.divisor).astype(made.dtype.array_dtype)))
+        return made
+
+    found: Ref = widened(summed)(self)
+    return found
 
 
 def filled(shape: Any, value: Any, kind: dtype) -> Ref:

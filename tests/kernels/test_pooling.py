@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 from nn_oracle import check, check_gradients, leaf, rand
 
-from tengen.kernels.nn import (
-    pooling,
-)
+import tengen
+from tengen.generated import moves as forms
+from tengen.kernels import window_maxima as maxima, window_sums as sums
+from tengen.kernels.meta import windows as meta
+from tengen.kernels.meta.array import MetaArray
 
 torch = pytest.importorskip("torch")
 F = torch.nn.functional
@@ -34,7 +37,7 @@ def test_max_pool_of_many_taps() -> None:
     for kernel, shape in (((20, 17), (2, 3, 45, 40)), ((16, 16), (1, 2, 33, 34))):
         x = np.round(rand(*shape))
         out, indices = F.max_pool2d(torch.tensor(x), kernel, 3, (5, 2), 1, False, True)
-        ours, our_indices = pooling.max_pool2d_forward(x, kernel, 3, (5, 2), 1, False)
+        ours, our_indices = maxima.maxima_of_windows(forms.max_pool2d_forward, x, kernel, 3, (5, 2), 1, False)
         check(ours, out)
         check(our_indices, indices)
 
@@ -50,10 +53,11 @@ def test_both_forms_of_max_pool_agree(monkeypatch: pytest.MonkeyPatch) -> None:
         dims = 2 if len(shape) > 2 else 1
         x = rng.integers(-2, 3, shape).astype("float32")
         x[..., 0] = np.nan
-        few = getattr(pooling, f"max_pool{dims}d_forward")(x, *geometry)
+        forward, _, _ = named(f"max_pool{dims}d")
+        few = forward(x, *geometry)
         with monkeypatch.context() as patch:
-            patch.setattr(pooling, "WINDOWS_FEW", 0)
-            many = getattr(pooling, f"max_pool{dims}d_forward")(x, *geometry)
+            patch.setattr(maxima, "WINDOWS_FEW", 0)
+            many = forward(x, *geometry)
         for a, b in zip(few, many, strict=True):
             assert a.dtype == b.dtype
             np.testing.assert_array_equal(a, b)
@@ -61,7 +65,17 @@ def test_both_forms_of_max_pool_agree(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def named(name: str) -> tuple[Any, Any, Any]:
     """Our forward and backward kernels, and PyTorch's function."""
-    return getattr(pooling, f"{name}_forward"), getattr(pooling, f"{name}_backward"), getattr(F, name)
+    form = getattr(forms, f"{name}_forward", None) or getattr(forms, name)
+    kernels = maxima if "max" in name else sums
+    which = "maxima" if "max" in name else "sums"
+    forward, backward = [getattr(kernels, f"{which}_of_windows{suffix}") for suffix in ("", "_back")]
+
+    def back(grad: Any, x: Any, *arguments: Any) -> Any:
+        *others, last = arguments  # indices come last in operators
+        given = (last, *others) if kernels is maxima else arguments
+        return backward(form, grad, x.shape, *given)
+
+    return partial(forward, form), back, getattr(F, name)
 
 
 @pytest.mark.parametrize("case", MAX_POOLS, ids=str)
@@ -126,17 +140,47 @@ def test_avg_pool(case: Any) -> None:
 
 
 @pytest.mark.parametrize("shape", [(2, 3, 8, 7), (3, 5, 4)])
-@pytest.mark.parametrize("size", [(1, 1), (2, 3), (8, 7), (11, 5), (3, 1), (0, 2)])
-def test_adaptive_avg_pool(shape: Any, size: Any) -> None:
+@pytest.mark.parametrize("size", [(1, 1), (2, 3), (8, 7), (11, 5), (3, 1), (4, 2), (0, 2)])
+def test_adaptive_pools(shape: Any, size: Any) -> None:
+    """Windows that are alike, and windows that differ."""
     x = rand(*shape)
     t = leaf(x)
-    out = F.adaptive_avg_pool2d(t, size)
-    check(pooling.adaptive_avg_pool2d_forward(x, size), out)
+    forward, backward, function = named("adaptive_avg_pool2d")
+    out = function(t, size)
+    check(forward(x, size), out)
+    largest, _, function = named("adaptive_max_pool2d")
+    tied = np.round(x)
+    tied[..., 0, 1] = np.nan
+    for values in (x, tied):
+        for ours, theirs in zip(
+            largest(values, size), function(torch.tensor(values), size, True), strict=True
+        ):
+            check(ours, theirs)
     if not out.numel():
-        assert not pooling.adaptive_avg_pool2d_backward(out.detach().numpy(), x, size).any()
+        assert not backward(out.detach().numpy(), x, size).any()
         return
     grad = rand(*out.shape)
-    check_gradients([pooling.adaptive_avg_pool2d_backward(grad, x, size)], out, [t], grad)
+    check_gradients([backward(grad, x, size)], out, [t], grad)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_maxima_of_all_floating_types(dtype: str) -> None:
+    """NaN is the greatest, and the last one counts; the least number is above the padding."""
+    x = rand(2, 3, 9, 8)
+    x.reshape(-1)[::7] = np.nan
+    x.reshape(-1)[::5] = -np.inf
+    ours = tengen.tensor(x.tolist(), dtype=getattr(tengen, dtype))
+    theirs = torch.tensor(x, dtype=getattr(torch, dtype))
+    for name, arguments in (
+        ("max_pool2d", {"kernel_size": 3, "stride": 2, "padding": 1}),
+        ("max_pool2d", {"kernel_size": 2}),
+        ("adaptive_max_pool2d", {"output_size": 3}),
+        ("adaptive_max_pool2d", {"output_size": 4}),
+    ):
+        found = getattr(tengen.nn.functional, name)(ours, **arguments, return_indices=True)
+        wanted = getattr(F, name)(theirs, **arguments, return_indices=True)
+        for a, b in zip(found, wanted, strict=True):
+            np.testing.assert_array_equal(a.double().numpy(), b.double().numpy())
 
 
 @pytest.mark.parametrize(
@@ -155,4 +199,6 @@ def test_pool_errors(shape: Any, args: Any) -> None:
     with pytest.raises(RuntimeError):
         torch.ops.aten.max_pool2d_with_indices(torch.tensor(rand(*shape)), *args)
     with pytest.raises(RuntimeError):
-        pooling.max_pool2d_forward(rand(*shape), *args)
+        named("max_pool2d")[0](rand(*shape), *args)
+    with pytest.raises(RuntimeError):
+        meta.maxima_of_windows(forms.max_pool2d_forward, MetaArray(shape, np.dtype(float)), *args)

@@ -19,10 +19,8 @@ from ..nn.embedding_bag import GREATEST, bag_count
 from ..nn.loss import check_nll, check_nll2d
 from ..nn.max_windows import fractional_shape
 from ..nn.normalization import group_shapes
-from ..nn.pooling import adaptive_out, avg_pool_window, pool_window
 from ..nn.recurrent import Weights, gate_count, rnn_layer_shapes
 from ..nn.recurrent_cells import expect_gates
-from ..nn.resize import resized_shape
 from .array import MetaArray
 from .common import meta_like
 
@@ -127,46 +125,6 @@ def _filters(weight: MetaArray, transposed: bool, groups: int) -> int:
     return weight.shape[1] * groups if transposed else weight.shape[0]
 
 
-def meta_max_pool(
-    self: MetaArray,
-    dims: int,
-    kernel_size: Shape,
-    stride: Shape,
-    padding: Shape,
-    dilation: Shape,
-    ceil_mode: bool,
-) -> tuple[MetaArray, MetaArray]:
-    """The maxima and their indices."""
-    window = pool_window(self, dims, kernel_size, stride, padding, dilation, ceil_mode)
-    shape = (*self.shape[:-dims], *window.out)
-    return MetaArray(shape, self.dtype), MetaArray(shape, np.dtype(np.int64))
-
-
-def meta_avg_pool(
-    self: MetaArray,
-    dims: int,
-    kernel_size: Shape,
-    stride: Shape,
-    padding: Shape,
-    ceil_mode: bool,
-    divisor_override: int | None,
-) -> MetaArray:
-    """The means."""
-    window = avg_pool_window(self, dims, kernel_size, stride, padding, ceil_mode, divisor_override)
-    return MetaArray((*self.shape[:-dims], *window.out), self.dtype)
-
-
-def meta_adaptive_pool(self: MetaArray, dims: int, output_size: Shape) -> MetaArray:
-    """The last dims have the size asked for."""
-    return MetaArray((*self.shape[:-dims], *adaptive_out(self, dims, output_size)), self.dtype)
-
-
-def meta_adaptive_max_pool(self: MetaArray, dims: int, output_size: Shape) -> tuple[MetaArray, MetaArray]:
-    """The maxima and their indices."""
-    shape = meta_adaptive_pool(self, dims, output_size).shape
-    return MetaArray(shape, self.dtype), MetaArray(shape, np.dtype(np.int64))
-
-
 def meta_fractional_max_pool(
     self: MetaArray, kernel_size: Shape, output_size: Shape, random_samples: MetaArray
 ) -> tuple[MetaArray, MetaArray]:
@@ -175,9 +133,9 @@ def meta_fractional_max_pool(
     return MetaArray(shape, self.dtype), MetaArray(shape, np.dtype(np.int64))
 
 
-def meta_upsample(self: MetaArray, sizes: Shape) -> MetaArray:
-    """The last dims have the sizes asked for."""
-    return MetaArray(resized_shape(self, sizes), self.dtype)
+def meta_grid_gradient(grad_output: MetaArray, sizes: Shape) -> MetaArray:
+    """The gradient of images of these sizes that were sampled."""
+    return MetaArray((*grad_output.shape[: -len(sizes)], *sizes), grad_output.dtype)
 
 
 def meta_grid_sample(input: MetaArray, grid: MetaArray, dims: int) -> MetaArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -72,17 +72,6 @@ def as_numbers(*sizes: tuple[Shape, int]) -> tuple[Array, ...]:
     With each comes what an absent first dim has.
     """
     return tuple([np.asarray(n, np.int64) for given, absent in sizes for n in (absent, *given)[-2:]])
-
-
-def with_dims(function: Callable[..., Any], dims: int, place: int) -> Callable[..., Any]:
-    """A kernel for so many spatial dimensions: ``dims`` goes in as argument number ``place``."""
-
-    def kernel(*args: Any) -> Any:
-        return function(*args[:place], dims, *args[place:])
-
-    kernel.__name__ = kernel.__qualname__ = f"{function.__name__.strip('_')}_{dims}d"
-    kernel.__doc__ = function.__doc__
-    return kernel
 
 
 def stable_sigmoid(x: Array) -> Array:

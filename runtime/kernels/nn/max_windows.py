@@ -1,4 +1,4 @@
-"""Maxima over windows that are no regular grid: to a given size, and at random places."""
+"""Maxima over windows at random places, which differ from plane to plane."""
 
 from __future__ import annotations
 
@@ -8,41 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from .common import Array, Shape, with_dims
-from .pooling import adaptive_out
+from .common import Array, Shape
 
 
 def _chosen(values: Array, places: Array, axis: int) -> tuple[Array, Array]:
-    """The maximum along an axis, the first of equal ones or NaN, and which of ``places`` it is at."""
-    first = np.expand_dims(values.argmax(axis), axis)
+    """The maximum along an axis, the first of equal ones or the last NaN, and its place."""
+    unknown = np.isnan(values)
+    last = values.shape[axis] - 1 - np.flip(unknown, axis).argmax(axis)
+    first = np.expand_dims(np.where(unknown.any(axis), last, values.argmax(axis)), axis)
     best = np.take_along_axis(values, first, axis).squeeze(axis)
     return best, np.take_along_axis(np.broadcast_to(places, values.shape), first, axis).squeeze(axis)
-
-
-def _adaptive_max_pool(self: Array, dims: int, output_size: Sequence[int]) -> tuple[Array, Array]:
-    """The maxima of windows of as equal a size as possible, and where they are in the flattened image.
-
-    It goes along one dimension after the other, the last one first.
-    """
-    out = adaptive_out(self, dims, tuple(output_size))
-    if 0 in out or not self.size:
-        shape = (*self.shape[:-dims], *out)
-        return np.zeros(shape, self.dtype), np.zeros(shape, np.int64)
-    best: Array = self
-    where: Array = np.arange(int(np.prod(self.shape[-dims:]))).reshape(self.shape[-dims:])
-    where = np.broadcast_to(where, self.shape)
-    for axis in reversed(range(self.ndim - dims, self.ndim)):
-        n, size = self.shape[axis], out[axis - self.ndim + dims]
-        place = np.arange(size)
-        starts, ends = place * n // size, -(-(place + 1) * n // size)
-        taps = np.minimum(starts[:, np.newaxis] + np.arange((ends - starts).max()), ends[:, np.newaxis] - 1)
-        best, where = _chosen(best.take(taps, axis), where.take(taps, axis), axis + 1)
-    return np.ascontiguousarray(best), np.ascontiguousarray(where)
-
-
-adaptive_max_pool1d = with_dims(_adaptive_max_pool, 1, 1)
-adaptive_max_pool2d = with_dims(_adaptive_max_pool, 2, 1)
-adaptive_max_pool3d = with_dims(_adaptive_max_pool, 3, 1)
 
 
 def fractional_shape(

@@ -1,31 +1,35 @@
-"""Resizing of the last dimensions: each new element is a weighted sum of old ones, dimension by dimension."""
+"""Resizing of the last dimensions: of what old elements, by what weights, the new ones are made."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
-from ..scatter_add import add_slices
-from .common import Array, Shape
+from .common import Array
 
 #: Of a dimension's new places the old ones, (new, taps), and their weights.
 Taps = tuple[Array, Array]
 
 
-def resized_shape(self: Any, output_size: Sequence[int]) -> Shape:
-    """The shape with the last sizes replaced; RuntimeError where one is not positive. Meta shares it."""
+def resized_dims(
+    shape: Sequence[int], mode: str, output_size: Sequence[int], scales: Sequence[float | None] | None
+) -> tuple[tuple[int, float | None], ...]:
+    """The new sizes of the last dimensions, each with its scale.
+
+    RuntimeError for a size that is not positive, and for an unknown mode.
+    """
     dims = len(output_size)
-    old = tuple(self.shape[self.ndim - dims :])
+    old = shape[len(shape) - dims :]
     if min(*old, *output_size, 1) <= 0:
         raise RuntimeError(
-            f"Input and output sizes should be greater than 0, but got input {list(old)} and output "
-            f"{list(output_size)}"
+            f"Input and output sizes should be greater than 0, but got input {[*old]} and output "
+            f"{[*output_size]}"
         )
-    return (*self.shape[: self.ndim - dims], *output_size)
+    if mode not in MODES:
+        raise RuntimeError(f"mode must be one of {', '.join(MODES)}, but got {mode!r}")
+    return tuple(zip(output_size, scales or (None,) * dims, strict=True))
 
 
 def _step(n: int, new: int, align_corners: bool, scale: float | None) -> float:
@@ -128,73 +132,5 @@ MODES: dict[str, Callable[[int, int, bool, float | None], Taps]] = {
 
 @lru_cache(64)
 def taps_of(mode: str, n: int, new: int, align_corners: bool, scale: float | None) -> Taps:
-    """What the ``new`` places of a dimension of ``n`` are made of; RuntimeError for an unknown mode."""
-    if mode not in MODES:
-        raise RuntimeError(f"mode must be one of {', '.join(MODES)}, but got {mode!r}")
+    """What the ``new`` places of a dimension of ``n`` are made of, by a mode of ``MODES``."""
     return MODES[mode](n, new, align_corners, scale)
-
-
-def upsample(
-    self: Array,
-    mode: str,
-    output_size: Sequence[int],
-    align_corners: bool,
-    scales: Sequence[float | None] | None,
-) -> Array:
-    """The last dims resized. Integers are rounded once, at the end."""
-    shape = resized_shape(self, output_size)
-    whole = self.dtype.kind in "ui"
-    out: Array = self
-    for number, new in enumerate(output_size):
-        axis = self.ndim - len(output_size) + number
-        places, weights = taps_of(
-            mode, self.shape[axis], new, align_corners, scales[number] if scales else None
-        )
-        if places.shape[1] == 1 and (weights == 1).all():
-            out = out.take(places[:, 0], axis)
-            continue
-        if whole and out.dtype.kind != "f":
-            out = out.astype(np.float64)
-        out = _combined(out, axis, places, weights.astype(out.dtype))
-    if whole and out.dtype.kind == "f":
-        bounds = np.iinfo(self.dtype)
-        out = np.clip(np.rint(out), bounds.min, bounds.max).astype(self.dtype)
-    return out.reshape(shape)
-
-
-def _combined(x: Array, axis: int, places: Array, weights: Array) -> Array:
-    behind = [1] * (x.ndim - axis - 1)
-    total: Any = None
-    for tap in range(places.shape[1]):
-        weight = weights[:, tap]
-        part = x.take(places[:, tap], axis)
-        # What has no weight counts for nothing, even where it is not finite.
-        part = np.where(
-            (weight == 0).reshape(-1, *behind), x.dtype.type(0), part * weight.reshape(-1, *behind)
-        )
-        total = part if total is None else total + part
-    return total
-
-
-def upsample_backward(
-    grad_output: Array,
-    mode: str,
-    input_size: Sequence[int],
-    align_corners: bool,
-    scales: Sequence[float | None] | None,
-) -> Array:
-    """What each new element was made of gets its share of the gradient."""
-    out = grad_output
-    for number, n in enumerate(input_size):
-        axis = grad_output.ndim - len(input_size) + number
-        scale = scales[number] if scales else None
-        places, weights = taps_of(mode, n, out.shape[axis], align_corners, scale)
-        outer, inner = math.prod(out.shape[:axis]), math.prod(out.shape[axis + 1 :])
-        total: Array = np.zeros((outer, n, inner), out.dtype)
-        values = np.ascontiguousarray(out).reshape(outer, out.shape[axis], inner)
-        for tap in range(places.shape[1]):
-            used = weights[:, tap] != 0
-            factors = weights[used, tap].astype(out.dtype)
-            add_slices(total, places[used, tap], values[:, used], factors)
-        out = total.reshape(*out.shape[:axis], n, *out.shape[axis + 1 :])
-    return out
