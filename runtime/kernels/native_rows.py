@@ -146,7 +146,10 @@ class NativeRows(NamedTuple):
         return long and bool(self.together) and self.dtype.char not in REDUCED
 
     def _in_parts(self, tables: Sequence[Array], shared: Sequence[Any], out: Array) -> None:
-        """Of one long row: the results of its parts are brought together."""
+        """Of one long row: the results of its parts are brought together; NumPy finds places in one pass."""
+        if self.together in ("argmax", "argmin"):
+            out[...] = getattr(tables[0].reshape(-1), self.together)()
+            return
         count, rest = divmod(tables[0].size, NATIVE_GRAIN)
         parts = np.empty(count + (rest > 0), out.dtype)
         flat = [t.reshape(-1) for t in tables]
@@ -154,10 +157,7 @@ class NativeRows(NamedTuple):
         share_rows(self.kernel, whole, shared, (parts[:count],))
         if rest:
             self.kernel(*[t[t.size - rest :] for t in flat], *shared, out=(parts[count:].reshape(()),))
-        if self.together in ("argmax", "argmin"):
-            parts += np.arange(0, tables[0].size, NATIVE_GRAIN)
-            out[...] = parts[getattr(flat[0].take(parts), self.together)()]
-        elif self.together == "mean":
+        if self.together == "mean":
             parts[:count] *= NATIVE_GRAIN
             parts[count:] *= rest
             out[...] = folded(None, "sum", parts, 0) / self.dtype.type(tables[0].size)
