@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ DType = np.dtype[Any]
 
 #: Without NumPy's search for other libraries' arrays, which takes a quarter of the time of small ones.
 _concatenate = getattr(np.concatenate, "__wrapped__", np.concatenate)
+_overlaps = lru_cache(1024)(may_overlap)
 
 
 # --------------------------------------------------------------------------------- copying
@@ -263,17 +265,19 @@ def viewed_back(form: Form, grad: Array, sizes: Shape, *arguments: Any) -> Array
     result = np.zeros(sizes, wide.dtype)
     view = viewed(form, result, *arguments)
     check_moved(view.shape, grad.shape)
-    _add(view, wide)
+    if _overlaps(view.shape, view.strides):
+        _add(view, wide)
+    else:
+        view[...] = wide
     return converted(result, grad.dtype) if grad.dtype.char in REDUCED else result
 
 
 def _add(view: Array, grad: Array) -> None:
     """Add to a view; where it shows an element several times, a part after the other along a dim."""
-    strides = element_strides(view)
-    if not may_overlap(view.shape, strides):
+    if not _overlaps(view.shape, view.strides):
         view += grad
         return
-    _, _, d = min([(s, n, d) for d, (n, s) in enumerate(zip(view.shape, strides, strict=True)) if n > 1])
+    _, _, d = min([(s, n, d) for d, (n, s) in enumerate(zip(view.shape, view.strides, strict=True)) if n > 1])
     for i in range(view.shape[d]):
         key = (*(slice(None),) * d, i, ...)
         _add(view[key], grad[key])

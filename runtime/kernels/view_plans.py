@@ -35,9 +35,7 @@ def viewed(form: Form, self: Array, *arguments: Any) -> Any:
         if len(_plans) >= _KEPT:
             _plans.clear()
         _plans[(*key[:-1], arguments)] = several, found
-    if several:
-        return tuple([restrided(self, *one) for one in found])
-    return restrided(self, *found[0])
+    return tuple([restrided(self, *one) for one in found]) if several else restrided(self, *found[0])
 
 
 def geometries(

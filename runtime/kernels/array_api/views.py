@@ -106,9 +106,8 @@ def each_along(xp: Any, self: Array, dim: int) -> tuple[Array, ...]:
 def viewed(xp: Any, form: Form, self: Array, *arguments: Any) -> Any:
     """What ``kernels.view_plans.viewed`` gives, of copies."""
     shown = view_plans.viewed(form, np.arange(prod(self.shape)).reshape(tuple(self.shape)), *arguments)
-    if isinstance(shown, tuple):
-        return tuple([take_places(xp, self, places) for places in shown])
-    return take_places(xp, self, shown)
+    several = isinstance(shown, tuple)
+    return tuple([take_places(xp, self, s) for s in shown]) if several else take_places(xp, self, shown)
 
 
 def view_as_real(xp: Any, self: Array) -> Array:
