@@ -47,7 +47,7 @@ def with_transposes(
             derivatives += entries_of_more
         elif body is not None and is_contraction(body):
             derivatives += derivatives_of_contraction(item.schema, body, item.place)
-        elif is_move(body, item.schema) and is_maximum(body):
+        elif body is not None and is_move(body, item.schema) and is_maximum(body):
             good = is_over_last(item.fields["body"]) and len(item.schema.returns) == 2
             derivatives += [_of_maximum(item)] if good else []
         elif _is_linear(item):

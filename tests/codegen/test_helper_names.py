@@ -43,14 +43,16 @@ def test_helpers_of_one_operator_are_named_after_it() -> None:
     derivatives = {str(d.name): d for d in declared.derivatives}
     stems = {stem(o.name.function) for o in declared.operators}
     users: dict[tuple[str, str], set[str]] = {}
-    # A symbolic that follows from a kernel has the kernel's name, and what shows the body of a view its own.
+    # A symbolic that follows from a kernel has the kernel's name, and bodies share kernels.
     of_kernels = set()
     for operator in declared.operators:
         derived = operator.symbolic is not None and operator.symbolic.derived
         for key, package, qualified in named_functions(operator, derivatives.get(str(operator.name))):
             if package != "references" and ":" not in qualified:
                 users.setdefault((package, qualified), set()).add(stem(operator.name.function))
-                follows = derived if key == "symbolic" else operator.view is not None and package == "kernels"
+                body = any([operator.view, operator.access, operator.contraction])
+                shared = body and (package == "kernels" or key in ("dispatch", "batching"))
+                follows = shared or (key == "symbolic" and derived)
                 of_kernels |= {(package, qualified)} if follows else set()
     texts = [path.read_text(encoding="utf-8") for path in runtime_dir().rglob("*.py")]
     wrong, held = [], 0
