@@ -9,7 +9,7 @@ subexpression is found by comparing. The text of an expression reads back as an 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 #: Where an expression begins and ends in the text that it was read from, in characters.
@@ -418,6 +418,15 @@ def replaced(expr: Expr, values: Mapping[str, Expr]) -> Expr:
 
 
 # -- names ---------------------------------------------------------------------------------------
+
+
+def replaced_calls(expr: Expr, function: Expr, other: Expr) -> Expr:
+    """The expression with another function called in the place of one."""
+
+    def replacing(part: Expr) -> Expr:
+        return replace(part, function=other) if isinstance(part, Call) and part.function == function else part
+
+    return rewritten(expr, replacing)
 
 
 def names_in(expr: Expr) -> frozenset[str]:

@@ -27,6 +27,7 @@ from ...ir.expressions import (
     dotted,
     names_in,
     replaced,
+    replaced_calls,
     rewritten,
 )
 from ...ir.moves import FORMS
@@ -575,15 +576,6 @@ def _cast(operator: Operator) -> Cast | None:
 _NUMBERS = dotted("T.numbers")
 #: The array namespace where it is not the same for all that a class is for.
 _NAMESPACE = dotted("T.backend.lib.xp")
-
-
-def replaced_calls(expr: Expr, function: Expr, other: Expr) -> Expr:
-    """The expression with another function called in the place of one."""
-
-    def replacing(part: Expr) -> Expr:
-        return replace(part, function=other) if isinstance(part, Call) and part.function == function else part
-
-    return rewritten(expr, replacing)
 
 
 def _of_arrays(qualified: str) -> Expr:
