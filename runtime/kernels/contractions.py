@@ -426,8 +426,7 @@ def batched_product(first: Array, second: Array) -> Array:
 
 def rows_by_weight(rows: Array, weight: Array) -> Array:
     """``rows @ weight.T`` of matrices, contiguous."""
-    count = len(rows)
-    if 1 < count <= LINEAR_FEW_ROWS and is_few_rows(count, weight):
+    if is_few_rows(len(rows), weight):
         return np.ascontiguousarray(weight.dot(rows.T).T)
     return rows.dot(weight.T)
 
@@ -438,9 +437,12 @@ def linear(rows: Array, weight: Array, bias: Array | None) -> Array:
     return product if bias is None else np.add(product, bias, out=product)
 
 
+_FEW = range(2, LINEAR_FEW_ROWS + 1)
+
+
 def is_few_rows(rows: int, weight: Array) -> bool:
     """Whether BLAS should have the weight as the first factor, or as a contiguous second one."""
-    return 1 < rows <= LINEAR_FEW_ROWS and rows * weight.size >= LINEAR_LEAST
+    return rows in _FEW and rows * weight.size >= LINEAR_LEAST
 
 
 def accumulate(self: Array | None, product: Array | None, shape: Shape, beta: Number, alpha: Number) -> Array:

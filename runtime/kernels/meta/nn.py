@@ -133,7 +133,7 @@ def meta_fractional_max_pool(
     return MetaArray(shape, self.dtype), MetaArray(shape, np.dtype(np.int64))
 
 
-def meta_grid_gradient(grad_output: MetaArray, sizes: Shape) -> MetaArray:
+def meta_grid_sample_gradient(grad_output: MetaArray, sizes: Shape) -> MetaArray:
     """The gradient of images of these sizes that were sampled."""
     return MetaArray((*grad_output.shape[: -len(sizes)], *sizes), grad_output.dtype)
 
