@@ -37,8 +37,8 @@ _HEAD = "over self[dim: m], index[dim: n], over self[dim: m], index[n], or over 
 _READS, _WRITES = f"{RESULT} = self[index]", f"{RESULT}[index] = src"
 #: What a first line names, each with its dims.
 _OPERANDS = re.compile(r"\w+(?:\(\w*\))?\s*\[")
-#: What a name says the place of.
-_AT_INDEX = re.compile(r"\[\s*[^\W\d]\w*\s*\]")
+#: A line that writes at an index, or is what stands there.
+_AT_INDEX = re.compile(rf"^\s*(?:\w+\s*\[[^\]]*\]\s*=|{RESULT}\s*=\s*\w+\s*\[\s*[^\W\d]\w*\s*\])")
 _ZEROS, _REDUCED = "zeros", "reduced"
 _SIZES = ("int[]", "SymInt[]")
 _NUMBERS = ("Scalar", "float", "int", "bool")
@@ -52,7 +52,7 @@ def is_access(body: Located | None) -> bool:
     if body is None:
         return False
     head, _, lines = str(body.value).partition("\n")
-    return len(_OPERANDS.findall(head)) > 1 and _AT_INDEX.search(lines) is not None
+    return len(_OPERANDS.findall(head)) > 1 and _AT_INDEX.match(lines) is not None
 
 
 def read_access(

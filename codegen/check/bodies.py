@@ -63,15 +63,14 @@ ONE, SEVERAL, SIZES = "one", "several", "sizes"
 _DIMS = ("int", "int?", "int[]", "int[1]", "int[]?", "int[1]?")
 
 
-def with_what_follows(schema: Schema, fields: Mapping[str, Located]) -> Mapping[str, Located]:
-    """The fields of an entry with what a body says beside its kernels, where the entry says nothing else."""
-    body = fields.get("body")
-    head = None if body is None else _HEAD.match(str(body.value))
+def follows_of_rows(schema: Schema, body: Located) -> dict[str, Located]:
+    """The fields of an entry that follow from such a body, where the entry says nothing else."""
+    head = _HEAD.match(str(body.value))
     operands = [] if head is None else _OPERAND.findall(head[1])
     dim = operands[0][1] if operands else ""
     dims = _dims(schema)
-    if body is None or (dim and dim not in dims):
-        return fields
+    if dim and dim not in dims:
+        return {}
     rules = {ONE: {"dims": Located(dim, body.place)}, SEVERAL: "reduction", SIZES: "leading"}
     layout = tuple([Located("contiguous", body.place) for _ in schema.returns])
     follows = {
@@ -80,7 +79,7 @@ def with_what_follows(schema: Schema, fields: Mapping[str, Located]) -> Mapping[
     }
     if operands and all([dim for _, dim, _ in operands]):  # what rows share may be batched or not
         follows["batching"] = Located(rules[dims[dim]], body.place)
-    return {**follows, **fields}
+    return follows
 
 
 def result_of(body: Body, of_floats: bool) -> str:

@@ -31,17 +31,15 @@ _LINE = f"{RESULT}[i, k] = sum(self[i, j] * other[j, k])"
 _NUMBERS = ("Scalar", "float", "int")
 
 
-def is_contraction(body: Located | None) -> bool:
+def is_contraction(body: Located) -> bool:
     """Whether a body says what is multiplied and summed along dims that have names."""
-    return body is not None and _IS_CONTRACTION.search(str(body.value)) is not None
+    return _IS_CONTRACTION.search(str(body.value)) is not None
 
 
-def contraction_of(
-    schema: Schema, located: Located | None, functions: FunctionIndex, report: Report
+def read_contraction(
+    schema: Schema, located: Located, functions: FunctionIndex, report: Report
 ) -> Contraction | None:
-    """What a body says; None where it is another, or wrong, which is reported."""
-    if located is None or not is_contraction(located):
-        return None
+    """The body that a text says; None where it is wrong, which is reported."""
     return _Reader(schema, located, functions, report).contraction()
 
 

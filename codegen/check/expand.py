@@ -20,6 +20,7 @@ from ..parse.schema import SchemaError, parse_schema
 from ..read.fields import check_keys, known_word, known_words, length_of_scalar, require_keys, words
 from ..read.functions import FunctionIndex, is_library_function
 from ..read.keys import KEYS
+from .body_kinds import OF_PLACES, kind_of_body
 from .moves import is_move, linear
 from .tables import Tables
 from .windows import count_of_dims, is_maximum, is_window
@@ -95,7 +96,8 @@ _FILE_OF = {"native": "native_functions.yaml", "nn": "nn.yaml", "cwrap": "a cwra
 
 def _says_kernels(fields: Mapping[str, Located]) -> bool:
     """Whether an nn entry says its kernels, if not by name."""
-    return fields.keys() >= _DISPATCHES or is_move(fields.get("body"))
+    body = fields.get("body")
+    return fields.keys() >= _DISPATCHES or (body is not None and is_move(body))
 
 
 def _expand_cwrap(declared: Declared, tables: Tables, report: Report) -> list[Declared]:
@@ -150,7 +152,7 @@ class _Nn:
         self.backward_batching = self.fields.pop("backward_batching", self.fields.get("batching"))
         self.gradients = tuple(self.gradient_names())
         self.unsaved = frozenset(self.unsaved_names())
-        self.moves = is_move(self.fields.get("body"))
+        self.moves = kind_of_body(self.schema, self.fields.get("body")) in OF_PLACES
         self.maxima = self.moves and is_maximum(self.fields["body"])
         self.result = self.fields.pop("result", self.tangent())
         backward_derivatives = self.fields.pop("backward_derivatives", self.of_transposed())

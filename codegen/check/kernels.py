@@ -15,7 +15,7 @@ from ...ir.windows import Window
 from ...ir.writer import write
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.names import COMPOSITES
-from ..model.operators import EXPRESSIONS, Formula, Kernel, Primitive
+from ..model.operators import EXPRESSIONS, Formula, Kernel, Primitive, Said
 from ..model.schema import Argument, ListType, Schema
 from ..model.source import Located
 from ..parse.formula import as_text, length_of, parse_formula, place_of
@@ -241,9 +241,7 @@ class KernelChecker:
             return primitive.function
         return found[0].qualified if found else of_library(primitive.function)
 
-    def of_bodies(
-        self, declared: Declared, said: Body | Move | Window | View | Contraction | Access | None
-    ) -> dict[str, Kernel]:
+    def of_bodies(self, declared: Declared, said: Said | None) -> dict[str, Kernel]:
         """The kernels that a body of any kind says, of all backends that run such."""
         match said:
             case Body():

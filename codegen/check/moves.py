@@ -24,15 +24,11 @@ from ...ir.expressions import (
     names_in,
 )
 from ...ir.moves import Move
-from ...ir.windows import Window
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.schema import Argument, Schema
 from ..model.source import Located
 from ..read.functions import FunctionIndex
-from .accesses import is_access
-from .contractions import is_contraction
 from .integers import LIST, IntegerReader, is_number
-from .windows import follows_of_windows, is_window, read_window
 
 #: What the dtypes are of what is moved, and not computed with.
 EVERY_DTYPE = "all, unsigned, float8, reduced_complex"
@@ -46,17 +42,9 @@ _FILL = re.compile(r"\belse (\w+)\s*$")
 _NUMBER = ("int", "SymInt", "bool", "Scalar", "float")
 
 
-def is_move(body: Located | None, schema: Schema | None = None) -> bool:
-    """Whether a body says where elements come from, or windows; not what is computed of rows, or shown."""
-    if body is None or (schema is not None and shows(schema)):
-        return False
-    found = _IS_MOVE.search(str(body.value)) is not None
-    return found and not is_contraction(body) and not is_access(body)
-
-
-def shows(schema: Schema) -> bool:
-    """Whether a body of such an operator says what is shown of the memory of its operand."""
-    return schema.is_view or any(r.type.is_tensor_list for r in schema.returns)
+def is_move(body: Located) -> bool:
+    """Whether a body says where elements come from, or windows, if it is of no other kind."""
+    return _IS_MOVE.search(str(body.value)) is not None
 
 
 def is_dims(argument: Argument) -> bool:
@@ -67,8 +55,6 @@ def is_dims(argument: Argument) -> bool:
 
 def follows_of_moves(schema: Schema, body: Located) -> dict[str, Located]:
     """The fields of an entry that follow from such a body, where the entry says nothing else."""
-    if is_window(body):
-        return follows_of_windows(schema, body)
     head = str(body.value).partition("\n")[0]
     dims = re.match(r"over \w+\[(\w+): ", head)
     argument = next((a for a in schema.arguments if dims is not None and a.name == dims[1]), None)
@@ -86,12 +72,8 @@ def follows_of_moves(schema: Schema, body: Located) -> dict[str, Located]:
     }
 
 
-def read_move(
-    schema: Schema, located: Located, functions: FunctionIndex, report: Report
-) -> Move | Window | None:
+def read_move(schema: Schema, located: Located, functions: FunctionIndex, report: Report) -> Move | None:
     """The body that a text says; None where it is wrong, which is reported."""
-    if is_window(located):
-        return read_window(schema, located, functions, report)
     return _MoveReader(schema, located, functions, report).move()
 
 

@@ -19,26 +19,23 @@ from ..model.operators import (
     Kernel,
     Operator,
     ResultLayout,
+    Said,
 )
 from ..model.schema import OperatorName, Schema
 from ..model.source import Located, Place
 from ..read.fields import kind_of, known_word, known_words, words
 from ..read.keys import KEYS
-from .accesses import is_access
 from .batching import BatchingChecker
-from .bodies import body_of, result_of
-from .contractions import contraction_of, is_contraction
+from .bodies import result_of
 from .expand import Declared
 from .expected import expected_values
 from .kernels import KernelChecker, Sources
 from .layouts import parse_layouts, parse_mixtures
-from .moves import is_move
+from .read_bodies import read_body, what_follows
 from .refusals import OPERANDS, refusals
 from .rules import SymbolicChecker
 from .samples import SampleChecker
 from .signatures import check_autogen, check_signature
-from .transposes import access_of, move_of, view_of, what_follows
-from .views import is_view
 
 VARIANTS = ("function", "method")
 PROMOTE_KINDS = ("default", "int_to_float", "always_bool", "complex_to_float", "bool_to_long", "none")
@@ -91,11 +88,8 @@ class OperatorChecker:
         fields, schema = declared.fields, declared.schema
         tags = self.tags(fields.get("tags"), schema)
         factory = self.factory(declared)
-        body, move = self.body(declared), move_of(declared, self.sources.functions, self.report)
-        contraction = contraction_of(schema, fields.get("body"), self.sources.functions, self.report)
-        view = view_of(declared, self.sources.functions, self.report)
-        access = access_of(declared, self.sources.functions, self.report)
-        kernels = self.kernel_checker.of_bodies(declared, body or move or view or contraction or access)
+        said = self.said(declared)
+        kernels = self.kernel_checker.of_bodies(declared, said)
         kernels |= self.dispatched(declared, tags, factory is not None)
         composite = any(key in COMPOSITES for key in kernels)
         promote, promoted = self.promotion(declared, tags, composite)
@@ -112,11 +106,7 @@ class OperatorChecker:
             variants=self.variants(declared),
             kernels=kernels,
             tags=tags,
-            body=body,
-            move=move,
-            contraction=contraction,
-            view=view,
-            access=access,
+            said=said,
             transposes="" if declared.transposes is None else str(declared.transposes.schema.name),
             native=self.native(declared, tags),
             autogen=autogen,
@@ -133,7 +123,7 @@ class OperatorChecker:
             forbidden=forbidden,
             refuse_args=refuse_args,
             same_dtype=self.same_dtype(declared),
-            result=self.result(declared, tags, promote, body),
+            result=self.result(declared, tags, promote, said if isinstance(said, Body) else None),
             out=self.out(declared),
             overlap=self.overlap(declared, autogen),
             layout=self.layout(declared, composite),
@@ -331,15 +321,12 @@ class OperatorChecker:
 
     # -- kernels
 
-    def body(self, declared: Declared) -> Body | None:
-        """What the operator computes over rows, where its entry says it so."""
-        located = declared.fields.get("body")
+    def said(self, declared: Declared) -> Said | None:
+        """What the body of the operator says, or that of the one that it transposes, where it is reported."""
+        of = declared.transposes or declared
+        report = self.report if of is declared else Report()
         primitives = self.sources.tables.primitives.pointwise
-        if located is None or is_move(located) or is_contraction(located) or is_access(located):
-            return None
-        if is_view(declared.schema, located):
-            return None
-        return body_of(declared.schema, located, primitives, self.report)
+        return read_body(of.schema, of.fields.get("body"), primitives, self.sources.functions, report)
 
     def dispatched(self, declared: Declared, tags: frozenset[str], factory: bool) -> dict[str, Kernel]:
         """The kernels that ``dispatch`` says."""

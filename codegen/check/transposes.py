@@ -6,27 +6,23 @@ operator that puts elements back, and the derivatives of both: each is linear, a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 
-from ...ir.accesses import Access
-from ...ir.moves import Move
-from ...ir.views import View
-from ...ir.windows import Window
-from ..model.diagnostics import Report
 from ..model.schema import Argument, BaseType, ListType, OperatorName, Return, Schema
 from ..model.source import Entry, Located
-from ..read.functions import FunctionIndex
-from . import bodies
-from .access_rules import follows_of_access, transposed_accesses
-from .accesses import is_access, read_access
-from .contractions import derivatives_of_contraction, follows_of_contractions, is_contraction
+from .access_rules import transposed_accesses
+from .body_kinds import BodyKind, kind_of_body
+from .contractions import derivatives_of_contraction
 from .expand import Declared
-from .moves import EVERY_DTYPE, follows_of_moves, is_move, linear, read_move
-from .views import dims_lost, follows_of_views, is_view, read_view
-from .windows import count_of_dims, is_maximum, is_over_last, is_window
+from .moves import EVERY_DTYPE, linear
+from .read_bodies import what_follows
+from .views import dims_lost
+from .windows import count_of_dims, is_maximum, is_over_last
 
 _SIZES = "self_sizes"
+#: The kinds of bodies of operators that are linear.
+_LINEAR = (BodyKind.MOVE, BodyKind.WINDOW, BodyKind.VIEW)
 
 
 def with_transposes(
@@ -39,38 +35,23 @@ def with_transposes(
     for item in declared:
         name = str(replace(item.schema.name, namespace=""))
         body = item.fields.get("body")
-        if item.mechanism == "nn" or name in differentiated:
+        if body is None or item.mechanism == "nn" or name in differentiated:
             continue
-        if is_access(body):
+        kind = kind_of_body(item.schema, body)
+        if kind is BodyKind.ACCESS:
             more, entries_of_more = transposed_accesses(item)
             operators += more
             derivatives += entries_of_more
-        elif body is not None and is_contraction(body):
+        elif kind is BodyKind.CONTRACTION:
             derivatives += derivatives_of_contraction(item.schema, body, item.place)
-        elif body is not None and is_move(body, item.schema) and is_maximum(body):
-            good = is_over_last(item.fields["body"]) and len(item.schema.returns) == 2
+        elif kind is BodyKind.WINDOW and is_maximum(body):
+            good = is_over_last(body) and len(item.schema.returns) == 2
             derivatives += [_of_maximum(item)] if good else []
-        elif _is_linear(item):
-            made = _transposed(item)
+        elif kind in _LINEAR and item.schema.returns[0].type.is_tensor:
+            made = _transposed(item, kind)
             operators.append(made)
             derivatives += _derivatives(item, made.schema)
     return operators, derivatives
-
-
-def _is_linear(item: Declared) -> bool:
-    """Whether a body says where the elements of the one result are from."""
-    body = item.fields.get("body")
-    shown = is_view(item.schema, body) and item.schema.returns[0].type.is_tensor
-    return shown or is_move(body, item.schema)
-
-
-def view_of(declared: Declared, functions: FunctionIndex, report: Report) -> View | None:
-    """What the operator shows of its operand, or that which it transposes does."""
-    of = declared.transposes or declared
-    located = of.fields.get("body")
-    if located is None or not is_view(of.schema, located):
-        return None
-    return read_view(of.schema, located, functions, report if of is declared else Report())
 
 
 def _of_maximum(item: Declared) -> Entry:
@@ -88,41 +69,7 @@ def _of_maximum(item: Declared) -> Entry:
     return Entry("derivatives", item.place, fields)
 
 
-def move_of(declared: Declared, functions: FunctionIndex, report: Report) -> Move | Window | None:
-    """Where the operator's elements come from, or where those of the one that it transposes do."""
-    of = declared.transposes or declared
-    located = of.fields.get("body")
-    if located is None or not is_move(located, of.schema):
-        return None
-    return read_move(
-        of.schema, located, functions, report if of is declared else Report()
-    )  # it is said there
-
-
-def access_of(declared: Declared, functions: FunctionIndex, report: Report) -> Access | None:
-    """What the operator reads or writes at indices, where its entry says it so."""
-    body = declared.fields.get("body")
-    if body is None or not is_access(body):
-        return None
-    return read_access(declared.schema, body, functions, report)
-
-
-def what_follows(schema: Schema, fields: Mapping[str, Located]) -> Mapping[str, Located]:
-    """The fields of an entry with what its body says beside its kernels, where the entry is silent."""
-    body = fields.get("body")
-    if body is not None and is_contraction(body):
-        return {**follows_of_contractions(schema, body), **fields}
-    if is_view(schema, body):
-        assert body is not None
-        return {**follows_of_views(schema, body), **fields}
-    if body is not None and is_access(body):
-        return {**follows_of_access(schema, body), **fields}
-    if body is None or not is_move(body):
-        return bodies.with_what_follows(schema, fields)
-    return {**follows_of_moves(schema, body), **fields}
-
-
-def _transposed(item: Declared) -> Declared:
+def _transposed(item: Declared, kind: BodyKind) -> Declared:
     """``NAME_backward(grad_output, self_sizes, arguments)``."""
     body, name = item.fields["body"], item.schema.name
     tensor, sizes = BaseType("Tensor"), ListType(BaseType("SymInt"), None)
@@ -130,8 +77,7 @@ def _transposed(item: Declared) -> Declared:
     given = [replace(a, default=None, kwarg_only=False) for a in item.schema.arguments[1:]]
     arguments = (Argument("grad_output", tensor), Argument(_SIZES, sizes), *given)
     schema = Schema(OperatorName(f"{base}_backward"), arguments, (), (), (Return(tensor),))
-    shown = is_view(item.schema, body)
-    follows = follows_of_views(item.schema, body) if shown else follows_of_moves(item.schema, body)
+    shown, follows = kind is BodyKind.VIEW, what_follows(item.schema, {"body": body})
     fields = {
         "doc": Located(f"The gradient of ``{name}`` of a tensor of a size.", body.place),
         "tags": Located((Located("generated", body.place), Located("internal", body.place)), body.place),
@@ -139,7 +85,7 @@ def _transposed(item: Declared) -> Declared:
         "layout": _of_gradient(item),
         "result": Located("same", body.place),
     }
-    if shown or not is_window(body):
+    if kind is not BodyKind.WINDOW:
         fields["opmath"] = Located(False, body.place)
     more = dims_lost(item.schema, body) if shown else 0
     if (rule := follows.get("batching")) is not None and more is not None:

@@ -31,7 +31,7 @@ from ..model.schema import ListType, Schema
 from ..model.source import Located
 from ..read.functions import FunctionIndex
 from .integers import IntegerReader, is_number
-from .moves import EVERY_DTYPE, RESULT, is_dims, shows
+from .moves import EVERY_DTYPE, RESULT, is_dims
 
 #: The names before a colon in an index: of arguments those that say dims.
 _DIMS = re.compile(r"[\[,]\s*(-?\w+):")
@@ -39,11 +39,6 @@ _DIMS = re.compile(r"[\[,]\s*(-?\w+):")
 _PLACES = re.compile(r"\b\w+ in\b")
 #: A first line whose dims a function says, or that is over all dims.
 _UNKNOWN_DIMS = re.compile(r"over \w+\[(?:\w+\(|\s*:)|\[\d+:")
-
-
-def is_view(schema: Schema, body: Located | None) -> bool:
-    """Whether a body says what is shown of the memory of the operand."""
-    return body is not None and shows(schema)
 
 
 def follows_of_views(schema: Schema, body: Located) -> dict[str, Located]:

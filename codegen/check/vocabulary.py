@@ -14,11 +14,11 @@ from ..read.fields import words
 from ..read.functions import FunctionIndex, attributes_of, classes_of, names_in
 from ..read.libraries import Library, index
 from ..read.references import reference_files
+from .body_kinds import BodyKind, kind_of_body
 from .expand import Declared
 from .kernels import Sources
 from .names import OperatorTable
 from .tables import Tables
-from .views import is_view
 
 # Where the attributes of a Tensor, of its shape and of its dtype are written by hand.
 _ATTRIBUTE_FILES = (
@@ -46,10 +46,15 @@ def vocabulary(
         formulas=index(runtime, "formulas", None),
         symbolics=symbolics,
         operators=_operator_table(declared, report.unread, runtime),
-        views=frozenset([d.schema.name.method for d in declared if is_view(d.schema, d.fields.get("body"))]),
+        views=frozenset([d.schema.name.method for d in declared if _is_view(d)]),
         errors=classes_of(runtime / "core" / "errors.py"),
         references=_references(declarations, None),
     )
+
+
+def _is_view(declared: Declared) -> bool:
+    """Whether a body says what the operator shows of its operand."""
+    return kind_of_body(declared.schema, declared.fields.get("body")) is BodyKind.VIEW
 
 
 def library_vocabulary(

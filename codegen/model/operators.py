@@ -25,6 +25,9 @@ from .schema import (
 )
 from .source import Located, Place
 
+#: What the body of an operator may say.
+Said = Body | Move | Window | View | Contraction | Access
+
 
 @dataclass(frozen=True, slots=True)
 class Formula:
@@ -208,12 +211,8 @@ class Operator:
     no_symbolic: str = ""  # why none follows from the kernel
     write_back: Rule | None = None  # of a view: the tensor after a write to the view
     flops: Rule | None = None  # how many operations on numbers a call counts as
-    body: Body | None = None  # what it computes over rows, of which its kernels are made
-    move: Move | Window | None = None  # where its elements come from, of which its kernels are made
-    contraction: Contraction | None = None  # what it multiplies and sums, of which its kernels are made
-    view: View | None = None  # what it shows of the memory of its operand, of which its kernels are made
-    access: Access | None = None  # what it reads or writes at indices, of which its kernels are made
-    transposes: str = ""  # the operator of which it is the transposed; ``move``, or ``view``, is that one's
+    said: Said | None = None  # what its body says, of which its kernels are made
+    transposes: str = ""  # the operator of which it is the transposed; ``said`` is that one's
     native: Formula | None = None  # the expression of its native kernel, where its kernel is a function
     doc: str = ""
     accepted: Mapping[str, Located] = field(default_factory=dict)  # PyTorch's keys without effect here
@@ -222,6 +221,31 @@ class Operator:
     @property
     def name(self) -> OperatorName:
         return self.schema.name
+
+    @property
+    def body(self) -> Body | None:
+        """What it computes over rows."""
+        return self.said if isinstance(self.said, Body) else None
+
+    @property
+    def move(self) -> Move | Window | None:
+        """Where its elements come from, or what windows are made into."""
+        return self.said if isinstance(self.said, Move | Window) else None
+
+    @property
+    def view(self) -> View | None:
+        """What it shows of the memory of its operand."""
+        return self.said if isinstance(self.said, View) else None
+
+    @property
+    def contraction(self) -> Contraction | None:
+        """What it multiplies and sums."""
+        return self.said if isinstance(self.said, Contraction) else None
+
+    @property
+    def access(self) -> Access | None:
+        """What it reads or writes at indices."""
+        return self.said if isinstance(self.said, Access) else None
 
     @property
     def is_composite(self) -> bool:
