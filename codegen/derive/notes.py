@@ -6,8 +6,6 @@ better known before.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from ..model.diagnostics import Diagnostic
 from ..model.operators import Declarations, Operator
 from .derived import Derived
@@ -29,13 +27,6 @@ def notes(declared: Declarations, derived: Derived) -> list[Diagnostic]:
         if declared.owns(operator.place):
             message = f"{name} has no derivative: {_reason(operator, language)}"
             found.append(Diagnostic(operator.place, message, expected=_EXPECTED, level="note"))
-    for operator in declared.operators:
-        node = derived.nodes.get(str(operator.name))
-        if node is not None and str(operator.name) not in entries and declared.owns(operator.place):
-            for argument in _left_out(operator, {a.name for a in node.inputs}):
-                message = f'{operator.name} has no derivative for "{argument}", which may be None'
-                expected = "an entry in derivatives.yaml; non_differentiable says that none is meant"
-                found.append(Diagnostic(operator.place, message, expected=expected, level="note"))
     return sorted(found, key=lambda n: (n.place.file, n.place.line, n.message))
 
 
@@ -45,9 +36,3 @@ def _reason(operator: Operator, language: Language) -> str:
     except Underivable as reason:
         return str(reason)
     return "it is declared in place only"
-
-
-def _left_out(operator: Operator, inputs: set[str]) -> Iterator[str]:
-    for argument in operator.schema.arguments:
-        if argument.is_tensor_like and argument.type.is_optional and argument.name not in inputs:
-            yield argument.name

@@ -18,7 +18,6 @@ WANTED = {
     "half_": "its kernel is a function",
     "third_": "it is declared in place only",
     "several": "it has several results",
-    "optional": '"other", which may be None',
 }
 ENTRIES = """
 - func: by_function(Tensor self) -> Tensor
@@ -42,10 +41,10 @@ ENTRIES = """
 - func: several(Tensor self) -> (Tensor first, Tensor second)
   dispatch: {CPU: twice_here}
   samples: ["[3]"]
+# Of these there is nothing to say.
 - func: optional(Tensor self, Tensor? other=None) -> Tensor
   tags: [pointwise]
   dispatch: {CPU: self * 2 if other is None else self}
-# Of these there is nothing to say.
 - func: declared(Tensor self) -> Tensor
   tags: [pointwise]
   dispatch: {CPU: twice_here}

@@ -102,6 +102,7 @@ def entries() -> dict[str, list[tuple[str, str]]]:
 #: Where a key's functions are.
 PACKAGES = {
     "dispatch": {"kernels", "composite"},
+    "body": {"kernels"},
     "backward_dispatch": {"kernels"},
     "symbolic": {"onnx"},
     "batching": {"formulas"},

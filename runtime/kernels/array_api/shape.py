@@ -14,7 +14,7 @@ from ..moves import check_moved
 from ..nn import columns as host_columns
 from ..view_plans import Form, viewed
 from .common import Array, cast, moved_back, replaced
-from .views import of_shape, selected, sliced
+from .views import element_key, of_shape, sliced
 
 Shape = tuple[int, ...]
 
@@ -80,13 +80,13 @@ def viewed_scatter(xp: Any, form: Form, self: Array, src: Array, *arguments: Any
 
 def select_backward(xp: Any, grad: Array, sizes: Shape, dim: int, index: int) -> Array:
     """Zeros of shape ``sizes`` with the gradient as a slice."""
-    key = selected(tuple(sizes), dim, index)
+    key = element_key(tuple(sizes), dim, index)
     return xp.put(xp.zeros(tuple(sizes), dtype=grad.dtype), key, grad)
 
 
 def select_scatter(xp: Any, self: Array, src: Array, dim: int, index: int) -> Array:
     """``self`` with ``src`` as the ``index``-th slice along ``dim``."""
-    return _put(xp, self, selected(tuple(self.shape), dim, index), src)
+    return _put(xp, self, element_key(tuple(self.shape), dim, index), src)
 
 
 def slice_backward(xp: Any, grad: Array, sizes: Shape, dim: int, start: int, end: int, step: int) -> Array:

@@ -70,7 +70,7 @@ def of_shape(sizes: Sequence[int]) -> Any:
     return np.broadcast_to(np.False_, tuple(sizes))
 
 
-def selected(sizes: Sequence[int], dim: int, index: int) -> tuple[Any, ...]:
+def element_key(sizes: Sequence[int], dim: int, index: int) -> tuple[Any, ...]:
     """The basic key of what ``kernels.views.at_index`` shows; raises what that does."""
     at = host.element(index, tuple(sizes), dim)
     return (*(ALL,) * (dim % len(sizes)), at, ...)
@@ -84,8 +84,8 @@ def sliced(sizes: Sequence[int], dim: int, start: Any, end: Any, step: int) -> t
 
 
 def at_index(xp: Any, self: Array, dim: int, index: int) -> Array:
-    """What stands at ``index`` along ``dim``, and the errors of ``selected``."""
-    return self[selected(self.shape, dim, index)]
+    """What stands at ``index`` along ``dim``, and the errors of ``element_key``."""
+    return self[element_key(self.shape, dim, index)]
 
 
 def slice_tensor(xp: Any, self: Array, dim: int, start: int | None, end: int | None, step: int) -> Array:
