@@ -31,7 +31,7 @@ from .expand import Declared
 from .expected import expected_values
 from .kernels import KernelChecker, Sources
 from .layouts import parse_layouts, parse_mixtures
-from .read_bodies import read_body, what_follows
+from .read_bodies import functions_named, read_body, what_follows
 from .refusals import OPERANDS, refusals
 from .rules import SymbolicChecker
 from .samples import SampleChecker
@@ -107,6 +107,7 @@ class OperatorChecker:
             kernels=kernels,
             tags=tags,
             said=said,
+            named=functions_named(said, self.sources.functions),
             transposes="" if declared.transposes is None else str(declared.transposes.schema.name),
             native=self.native(declared, tags),
             autogen=autogen,

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
 
+from ...ir.bodies import Body
+from ...ir.expressions import Call, Expr, Name, walk
+from ...ir.moves import INTEGERS
 from ..model.diagnostics import Report
 from ..model.operators import Primitive, Said
 from ..model.schema import Schema
@@ -53,10 +57,31 @@ _FOLLOWS = {
 }
 
 
-def what_follows(schema: Schema, fields: Mapping[str, Located]) -> Mapping[str, Located]:
+def what_follows(schema: Schema, entry: Mapping[str, Located]) -> Mapping[str, Located]:
     """The fields of an entry with what its body says beside its kernels, where the entry is silent."""
-    body = fields.get("body")
+    body = entry.get("body")
     kind = kind_of_body(schema, body)
     if body is None or kind is None:
-        return fields
-    return {**_FOLLOWS[kind](schema, body), **fields}
+        return entry
+    return {**_FOLLOWS[kind](schema, body), **entry}
+
+
+def functions_named(said: Said | None, functions: FunctionIndex) -> tuple[str, ...]:
+    """The functions of kernels that a body calls, as "module.function"."""
+    if isinstance(said, Body):
+        return ()  # it is made of primitives
+    names = [part.function.id for part in _parts(said) if isinstance(part.function, Name)]
+    found = [functions.find(name) for name in dict.fromkeys(names) if name not in INTEGERS]
+    return tuple([of_name[0].qualified for of_name in found if of_name])
+
+
+def _parts(said: object) -> Iterator[Call]:
+    """All calls in what a body says."""
+    if isinstance(said, Expr):
+        yield from [part for part in walk(said) if isinstance(part, Call)]
+    elif isinstance(said, tuple):
+        for each in said:
+            yield from _parts(each)
+    elif is_dataclass(said):
+        for each in fields(said):
+            yield from _parts(getattr(said, each.name))

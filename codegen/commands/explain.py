@@ -36,6 +36,7 @@ _INTERNAL = "internal"
 #: What the report calls the keys that name functions.
 _KEYS = {
     "dispatch": "kernels",
+    "body": "kernels",
     "derivative": "formulas",
     "symbolic": "ONNX",
     "batching": "batching",

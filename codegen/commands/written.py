@@ -70,6 +70,8 @@ def named_functions(operator: Operator, derivative: Derivative | None) -> Iterat
     for key, kernel in operator.kernels.items():
         for package, qualified in kernel_functions(key, kernel):
             yield "dispatch", package, qualified
+    for qualified in operator.named:
+        yield "body", "kernels", qualified
     if operator.symbolic is not None:
         rule = operator.symbolic
         for qualified in [*([rule.function] if rule.function else []), *rule.calls.values()]:

@@ -212,6 +212,7 @@ class Operator:
     write_back: Rule | None = None  # of a view: the tensor after a write to the view
     flops: Rule | None = None  # how many operations on numbers a call counts as
     said: Said | None = None  # what its body says, of which its kernels are made
+    named: tuple[str, ...] = ()  # the functions of kernels that its body calls, as "module.function"
     transposes: str = ""  # the operator of which it is the transposed; ``said`` is that one's
     native: Formula | None = None  # the expression of its native kernel, where its kernel is a function
     doc: str = ""

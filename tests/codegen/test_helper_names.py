@@ -51,7 +51,7 @@ def test_helpers_of_one_operator_are_named_after_it() -> None:
             if package != "references" and ":" not in qualified:
                 users.setdefault((package, qualified), set()).add(stem(operator.name.function))
                 body = any([operator.view, operator.access, operator.contraction])
-                shared = body and (package == "kernels" or key in ("dispatch", "batching"))
+                shared = key == "body" or (body and (package == "kernels" or key in ("dispatch", "batching")))
                 follows = shared or (key == "symbolic" and derived)
                 of_kernels |= {(package, qualified)} if follows else set()
     texts = [path.read_text(encoding="utf-8") for path in runtime_dir().rglob("*.py")]

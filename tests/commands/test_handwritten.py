@@ -112,6 +112,8 @@ PACKAGES = {
     "flops": {"formulas"},
     "backward_flops": {"formulas"},
 }
+#: What the language of bodies has, and kernels call otherwise.
+OF_BODIES = {"product"}
 
 
 @cache
@@ -133,6 +135,7 @@ def declared_but_not_listed(function: str, listed: str) -> Iterator[str]:
         names = set(re.findall(r"(?<![\w.])([A-Za-z_]\w*)\(", text))
         names |= {text} if re.fullmatch(r"[a-z_]\w*", text) else set()
         packages = PACKAGES.get(key, {"formulas"})
+        names -= OF_BODIES if key == "body" else set()
         for name in sorted(names):
             places = [place for package, place in written().get(name, ()) if package in packages]
             if places and name not in operators and not any(f"{name}: {place}" in listed for place in places):
