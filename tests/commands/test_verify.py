@@ -114,13 +114,13 @@ MUTATIONS = [
     ),
     Mutation(
         "a Meta kernel",
-        "- func: _cdist_forward(",
-        "Meta: meta_cdist(x1, x2)",
-        "Meta: meta_cdist(x2, x1)",
-        "meta_cdist(x2, x1)",
-        "the Meta kernel of _cdist_forward gives another shape",
-        "_cdist_forward",
-        ("Meta: shape (", "meta_cdist is written here"),
+        "- func: tril_indices(",
+        "tril_indices_shape(row, col, offset)",
+        "tril_indices_shape(row, col, 0)",
+        "meta_shape(tril_indices_shape(row, col, 0), dtype)",
+        "the Meta kernel of tril_indices gives another shape",
+        "tril_indices",
+        ("Meta: shape (", "tril_indices_shape is written here"),
     ),
     Mutation(
         "a dtype that is claimed",
@@ -161,12 +161,12 @@ MUTATIONS = [
     ),
     Mutation(
         "a copy that is called a view",
-        "- func: tril(",
-        "(Tensor self, SymInt diagonal=0) -> Tensor",
-        "(Tensor(a) self, SymInt diagonal=0) -> Tensor(a)",
+        "- func: trace(",
+        "(Tensor self) -> Tensor",
+        "(Tensor(a) self) -> Tensor(a)",
         "Tensor(a)\n",
-        "tril declares its result an alias, and copies",
-        "tril",
+        "trace declares its result an alias, and copies",
+        "trace",
     ),
     Mutation(
         "a view that is not called one",
@@ -241,7 +241,6 @@ LAST = len(BATCHES) - 1
 BACKWARD_KERNELS = [
     ("nn/loss.py", "binary_cross_entropy_backward", "binary_cross_entropy"),  # one kernel for two gradients
     ("nn/normalization.py", "native_layer_norm_backward", "native_layer_norm"),  # called by a formula
-    ("nn/pooling.py", "max_pool2d_backward", "max_pool2d"),  # made by another function
 ]
 
 

@@ -26,7 +26,8 @@ def described(value: Any, depth: int = 3) -> Any:
         if type(value._array) is not np.ndarray:
             return type(value._array).__name__
         array = value._array
-        seen = (array.dtype.str, array.shape, array.strides if array.size else (), array.tobytes())
+        elements = array.tolist() if array.dtype.hasobject else array.tobytes()  # places in memory differ
+        seen = (array.dtype.str, array.shape, array.strides if array.size else (), elements)
         return (*seen, value.requires_grad, value._version, value._base is None, graph(value.grad_fn, depth))
     if isinstance(value, (tuple, list)):
         return [described(v, depth) for v in value]

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tengen
 from tengen.kernels import pointwise
-from tengen.kernels.nn import pooling
 
 
 @pytest.mark.parametrize("exponent", [-1, -2, -3, -0.5, -1.5 + 2j])
@@ -31,9 +31,7 @@ def test_infinite_numbers_to_negative_powers_vanish(exponent: Any) -> None:
 def test_the_mean_of_the_least_integers_is_the_least() -> None:
     """Its absolute value is no integer."""
     least = np.iinfo(np.int64).min
-    image = np.array([[[least, 0], [1, -8]]])
-    alone, halves = (
-        pooling.avg_pool2d_forward(image, (1, n), (1, n), (0, 0), False, True, None) for n in (1, 2)
-    )
+    image = tengen.tensor([[[least, 0], [1, -8]]])
+    alone, halves = (tengen.nn.functional.avg_pool2d(image, (1, n)) for n in (1, 2))
     assert alone.tolist() == image.tolist()
     assert halves.tolist() == [[[least // 2], [-3]]]

@@ -15,7 +15,7 @@ from tengen.codegen.derive.graph import Underivable
 from tengen.codegen.derive.plan import Language
 from tengen.codegen.model.operators import Derivative, Formula
 from tengen.codegen.parse.formula import result_names
-from tengen.formulas import pointwise, reduction
+from tengen.formulas import losses, pointwise, reduction
 from tengen.testing import declared
 from tengen.testing.declared import calls, flat, operators, run
 from tengen.testing.differentiable import as_function, differentiable_places, inputs_of, kinds, seed
@@ -53,7 +53,8 @@ class Names(dict[str, Any]):
             return pointwise.conj_number
         if name == "abs":
             return abs  # of numbers
-        return getattr(reduction, name) if name in vars(reduction) else getattr(tengen, name)
+        home = next((m for m in (reduction, losses) if name in vars(m)), tengen)
+        return getattr(home, name)
 
 
 def value(formula: Formula, names: Names) -> Any:
@@ -98,7 +99,7 @@ def compare(
     for name, gradient in zip(differentiable, expected, strict=True):
         got = value(found.gradients[name,], names)
         if operators()[str(found.name)].body is None:
-            got = fit_tensor(
-                tengen.broadcast_to(got, known["result"].shape), gradient.shape, gradient._type, None, 0
-            )
+            shapes = known["result"].shape, *[v.shape for v in values if isinstance(v, tengen.Tensor)]
+            got = tengen.broadcast_to(got, tengen.broadcast_shapes(*shapes))
+            got = fit_tensor(got, gradient.shape, gradient._type, None, 0)
         np.testing.assert_allclose(got.numpy(), gradient.numpy(), rtol=1e-9, atol=1e-9, err_msg=str(call))
