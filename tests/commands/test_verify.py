@@ -421,14 +421,20 @@ def test_only_what_an_edit_touches(repository: Scratch, tengen: Command) -> None
 
     kernels = repository.root / "runtime" / "kernels" / "shape.py"
     text = kernels.read_text(encoding="utf-8")
-    right = "diagonal(result, offset, dim1, dim2)[...] = self"
+    right = "return np.repeat(np.arange(repeats.size, dtype=repeats.dtype), repeats)"
     assert text.count(right) == 1
-    kernels.write_text(text.replace(right, f"{right} + self"))
+    kernels.write_text(text.replace(right, f"{right} + 1"))
     done = tengen("verify")
     assert done.returncode == 1, done.stdout
-    assert "error: the kernel of diag_embed gives other values than its reference" in done.stdout
-    assert "diag_embed is written here" in done.stdout
+    assert "error: the kernel of repeat_interleave.Tensor gives other values than its ref" in done.stdout
+    assert "repeat_interleave_indices is written here" in done.stdout
     assert names_verified(done) < 12
+
+    # A function that a body calls concerns the operators that have it.
+    head = "def repeated_dims(shape: Shape, repeats: Shape) -> Shape:\n"
+    assert text.count(head) == 1
+    kernels.write_text(text.replace(head, f"{head}    repeats = tuple(repeats)\n"))
+    assert 1 <= names_verified(tengen("verify")) < 6
 
     kernels.write_text(f"# a comment\n{text}", encoding="utf-8")
     assert "nothing that is declared differs" in tengen("verify").stdout
