@@ -61,7 +61,7 @@ def derivative(text: str, arguments: str = ONE, returns: str = "Tensor") -> Deri
         "native",
         kernels={"CPU": Kernel(Formula(Located(text, HERE), made.form()))},
         dtypes={"CPU": frozenset({"Double"})},
-        body=made,
+        said=made,
     )
     return derivative_of(operator, Language.of(declarations()))
 
