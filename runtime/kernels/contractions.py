@@ -437,12 +437,9 @@ def linear(rows: Array, weight: Array, bias: Array | None) -> Array:
     return product if bias is None else np.add(product, bias, out=product)
 
 
-_FEW = range(2, LINEAR_FEW_ROWS + 1)
-
-
 def is_few_rows(rows: int, weight: Array) -> bool:
     """Whether BLAS should have the weight as the first factor, or as a contiguous second one."""
-    return rows in _FEW and rows * weight.size >= LINEAR_LEAST
+    return 1 < rows <= LINEAR_FEW_ROWS and rows * weight.size >= LINEAR_LEAST
 
 
 def accumulate(self: Array | None, product: Array | None, shape: Shape, beta: Number, alpha: Number) -> Array:

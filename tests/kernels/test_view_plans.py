@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_views import geometry, outcome
+from view_facts import geometry, outcome
 
 import tengen
 from tengen.generated import views as forms

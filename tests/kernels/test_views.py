@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from view_facts import geometry, outcome
 
 from tengen.generated import views as forms
-from tengen.kernels import cpu, views
+from tengen.kernels import views
 from tengen.kernels.layout import contiguous_strides, view_strides
 from tengen.kernels.meta.array import MetaArray
 from tengen.kernels.strided import element_strides
@@ -82,25 +83,6 @@ def another_shape(rng: random.Random, shape: tuple[int, ...]) -> tuple[int, ...]
     if sizes and rng.random() < 0.2:
         sizes[rng.randint(0, len(sizes) - 1)] = -1
     return tuple(sizes)
-
-
-def outcome(function: Callable[..., Any], *args: Any) -> Any:
-    """The result, or the class of the error."""
-    try:
-        return function(*args)
-    except (RuntimeError, IndexError) as error:
-        return type(error)
-
-
-def geometry(array: Any) -> Any:
-    """Shape, strides and offset in elements; without elements only the shape counts."""
-    if isinstance(array, MetaArray):
-        shape, rest = array.shape, (array.element_strides, array.offset)
-    elif isinstance(array, np.ndarray):
-        shape, rest = array.shape, (cpu.strides(array), cpu.storage_offset(array))
-    else:
-        shape, rest = tuple(array.shape), (array.stride(), array.storage_offset())
-    return (shape, *rest) if 0 not in shape else (shape,)
 
 
 def chains(seed: int, rounds: int) -> Any:
