@@ -24,15 +24,12 @@ from ...ir.expressions import (
     Subscript,
     walk,
 )
-from ...ir.reader import read_assignments, read_expression
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.schema import Schema
 from ..model.source import Located
-from ..read.fields import report_scalar
 from ..read.functions import FunctionIndex
+from .body_text import RESULT, BodyReader
 
-RESULT = "out"
-_OVER = "over "
 _HEAD = "over self[dim: m], index[dim: n], over self[dim: m], index[n], or over self[m], index[n]"
 _READS, _WRITES = f"{RESULT} = self[index]", f"{RESULT}[index] = src"
 #: What a first line names, each with its dims.
@@ -47,10 +44,8 @@ _FOLDS = {"max": "amax", "min": "amin"}
 _ARITHMETIC = {"+": SUM, "*": "prod"}
 
 
-def is_access(body: Located | None) -> bool:
+def is_access(body: Located) -> bool:
     """Whether a body reads or writes at indices: it has several operands, and a line with an index."""
-    if body is None:
-        return False
     head, _, lines = str(body.value).partition("\n")
     return len(_OPERANDS.findall(head)) > 1 and _AT_INDEX.match(lines) is not None
 
@@ -62,37 +57,22 @@ def read_access(
     return _AccessReader(schema, located, functions, report).access()
 
 
-class _AccessReader:
+class _AccessReader(BodyReader):
     """Reads one body."""
+
+    head = _HEAD
 
     def __init__(
         self, schema: Schema, located: Located, functions: FunctionIndex | None, report: Report
     ) -> None:
-        self.located, self.functions, self.report = located, functions, report
+        super().__init__(schema, located, functions, report)
         self.types = {a.name: str(a.type) for a in schema.arguments}
-        self.tensors = [a.name for a in schema.arguments if a.is_tensor]
-        self.good = True
-
-    def wrong(self, message: str, at: Expr | int = 0, expected: str = "", help: str = "") -> None:
-        """Report a mistake, at an expression or at a place of the text."""
-        self.good = False
-        begin, end = (at, at + 1) if isinstance(at, int) else at.span
-        place = self.located.at(begin)
-        self.report.error(place, message, length=max(1, end - begin), expected=expected, help=help)
 
     def access(self) -> Access | None:
         """The body, if all of it is right."""
-        text = str(self.located.value)
-        head, _, _ = text.partition("\n")
-        if not head.startswith(_OVER):
-            self.wrong("a body begins with what is read or changed, and the indices", 0, _HEAD)
+        if (found := self.parsed()) is None:
             return None
-        try:  # places stay as they are
-            over = read_expression(f"({' ' * (len(_OVER) - 1)}{head[len(_OVER) :]})")
-            lines = read_assignments(" " * len(head) + text[len(head) :])
-        except SyntaxError as error:
-            report_scalar(self.located, f"it is no body: {error.msg}", _HEAD, self.report)
-            return None
+        over, lines = found
         operands = over.elements if isinstance(over, Elements) else ()
         if not 2 <= len(operands) <= 3:
             self.wrong("a body begins with what is read or changed, and the indices", 0, _HEAD)

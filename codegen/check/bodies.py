@@ -45,10 +45,9 @@ from ..model.operators import Primitive
 from ..model.schema import Schema
 from ..model.source import Located
 from ..read.fields import report_scalar
+from .body_text import RESULT
 from .reserved import is_called
 
-#: What the only result is called.
-RESULT = "out"
 _HEAD = re.compile(
     r"over (\w+\[\w+: \w+\](?:, \w+\[(?:\w+: )?\w+\])*|\w+\[\w+\](?:, \w+\[\w+\])*)\s*(?:\n|$)"
 )

@@ -15,18 +15,15 @@ from dataclasses import replace
 
 from ...ir.contractions import SEVERAL, Contraction, Factor, in_text
 from ...ir.expressions import Call, Elements, Expr, Name, Operation, Starred, Subscript
-from ...ir.reader import read_assignments, read_expression
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.schema import Schema
 from ..model.source import Entry, Located, Place
 from ..read.fields import report_scalar
 from ..read.functions import FunctionIndex
+from .body_text import RESULT, BodyReader
 
-#: What the result is called.
-RESULT = "out"
 _DIMS = r"\[\*?\w+(?:, *\*?\w+)*\]"
 _IS_CONTRACTION = re.compile(rf"^{RESULT}(?:{_DIMS})? *= .*\bsum\((?:conj\()?\w+\[", re.M)
-_OVER = "over "
 _LINE = f"{RESULT}[i, k] = sum(self[i, j] * other[j, k])"
 _NUMBERS = ("Scalar", "float", "int")
 
@@ -43,37 +40,23 @@ def read_contraction(
     return _Reader(schema, located, functions, report).contraction()
 
 
-class _Reader:
+class _Reader(BodyReader):
     """Reads one body."""
+
+    head = _LINE
 
     def __init__(
         self, schema: Schema, located: Located, functions: FunctionIndex | None, report: Report
     ) -> None:
-        """Without ``functions`` nothing is asked of the one that words errors."""
-        self.schema, self.located, self.functions, self.report = schema, located, functions, report
-        self.tensors = [a.name for a in schema.arguments if a.is_tensor]
+        super().__init__(schema, located, functions, report)
         self.optional = {a.name for a in schema.arguments if a.is_tensor and a.type.is_optional}
         self.numbers = [a.name for a in schema.arguments if str(a.type) in _NUMBERS]
-        self.good = True
-
-    def wrong(self, message: str, at: Expr, expected: str = "", help: str = "") -> None:
-        """Report a mistake, at an expression."""
-        self.good = False
-        begin, end = at.span
-        self.report.error(
-            self.located.at(begin), message, length=max(1, end - begin), expected=expected, help=help
-        )
 
     def contraction(self) -> Contraction | None:
         """The body, if all of it is right."""
-        text = str(self.located.value)
-        head = text.partition("\n")[0] if text.startswith(_OVER) else ""
-        try:  # places stay as they are
-            over = read_expression(f"({' ' * (len(_OVER) - 1)}{head[len(_OVER) :]})") if head else None
-            lines = read_assignments(" " * len(head) + text[len(head) :])
-        except SyntaxError as error:
-            report_scalar(self.located, f"it is no body: {error.msg}", _LINE, self.report)
+        if (found := self.parsed()) is None:
             return None
+        over, lines = found
         if len(lines) != 1:
             report_scalar(self.located, "a contraction is one line", _LINE, self.report)
             return None

@@ -24,15 +24,14 @@ from ...ir.expressions import (
     Subscript,
 )
 from ...ir.moves import INTEGERS
-from ...ir.reader import read_assignments, read_expression
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.schema import Argument, Schema
 from ..model.source import Located
 from ..read.fields import report_scalar
 from ..read.functions import FunctionIndex
+from .body_text import BodyReader
 from .reserved import is_called
 
-_OVER = "over "
 _OPERATORS = frozenset({"+", "-", "*", "//", "%", "-x"})
 #: The types of lists of ints.
 LIST = re.compile(r"(?:Sym)?Int\[\d*\]", re.I)
@@ -42,7 +41,7 @@ _OPERANDS = {"min": None, "max": None, "abs": 1, "where": 3}
 _MORE = "arithmetic by + - * // %, comparisons, and, or, min, max, abs and where(condition, a, b)"
 
 
-class IntegerReader:
+class IntegerReader(BodyReader):
     """Reads the parts of one body."""
 
     #: What bodies of the kind are called, and how they begin.
@@ -51,10 +50,11 @@ class IntegerReader:
     #: What the functions of kernels give that it calls.
     gives = "dims"
 
+    functions: FunctionIndex
+
     def __init__(self, schema: Schema, located: Located, functions: FunctionIndex, report: Report) -> None:
-        self.schema, self.located, self.functions, self.report = schema, located, functions, report
+        super().__init__(schema, located, functions, report)
         self.arguments = {a.name: a for a in schema.arguments}
-        self.tensors = [a.name for a in schema.arguments if a.is_tensor]
         self.lists = {a.name for a in schema.arguments if LIST.fullmatch(str(a.type))}
         self.integers = {a.name for a in schema.arguments if str(a.type) in _INTEGER}
         self.used: set[str] = set()
@@ -63,27 +63,14 @@ class IntegerReader:
         self.sizes: list[str] = []
         #: What the body calls sizes, numbers and places.
         self.names: set[str] = set()
-        self.good = True
-
-    def wrong(self, message: str, at: Expr | int = 0, expected: str = "", help: str = "") -> None:
-        """Report a mistake, at an expression or at a place of the text."""
-        self.good = False
-        begin, end = (at, at + 1) if isinstance(at, int) else at.span
-        place = self.located.at(begin)
-        self.report.error(place, message, length=max(1, end - begin), expected=expected, help=help)
 
     def read(self) -> tuple[Sequence[Expr], Sequence[tuple[Expr, Expr]]] | None:
         """What stands behind the operand in the first line, and the assignments; None for no body."""
-        text = str(self.located.value)
-        head, _, _ = text.partition("\n")
-        try:  # places stay as they are
-            over = read_expression(f"({' ' * (len(_OVER) - 1)}{head[len(_OVER) :]})")
-            lines = read_assignments(" " * len(head) + text[len(head) :])
-        except SyntaxError as error:
-            report_scalar(self.located, f"it is no body: {error.msg}", self.head, self.report)
+        if (found := self.parsed()) is None:
             return None
+        over, lines = found
         operand, *lists = over.elements if isinstance(over, Elements) and over.kind == "tuple" else (over,)
-        if not head.startswith(_OVER) or not self.operand(operand):
+        if operand is None or not self.operand(operand):
             if self.good:
                 report_scalar(self.located, "a body begins with what it is over", self.head, self.report)
             return None

@@ -28,12 +28,11 @@ from ..model.diagnostics import Report, one_of, suggestion
 from ..model.schema import Argument, Schema
 from ..model.source import Located
 from ..read.functions import FunctionIndex
+from .body_text import RESULT
 from .integers import LIST, IntegerReader, is_number
 
 #: What the dtypes are of what is moved, and not computed with.
 EVERY_DTYPE = "all, unsigned, float8, reduced_complex"
-#: What the result is called.
-RESULT = "out"
 _IS_MOVE = re.compile(rf"^\s*{RESULT}\s*\[", re.M)
 #: A first line whose dims are counted from the last one.
 _FROM_THE_LAST = re.compile(r"over \w+\[-\d+: \w+(?:, -\d+: \w+)*\]")

@@ -30,8 +30,9 @@ from ..model.diagnostics import Report, one_of
 from ..model.schema import ListType, Schema
 from ..model.source import Located
 from ..read.functions import FunctionIndex
+from .body_text import RESULT
 from .integers import IntegerReader, is_number
-from .moves import EVERY_DTYPE, RESULT, is_dims
+from .moves import EVERY_DTYPE, is_dims
 
 #: The names before a colon in an index: of arguments those that say dims.
 _DIMS = re.compile(r"[\[,]\s*(-?\w+):")

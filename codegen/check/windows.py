@@ -32,18 +32,19 @@ from ..model.diagnostics import Report, one_of, suggestion
 from ..model.schema import ListType, Schema
 from ..model.source import Located
 from ..read.functions import FunctionIndex
+from .body_text import RESULT
 from .integers import IntegerReader
 
-#: What the result is called, and what is divided by of all dims.
-RESULT, PRODUCT = "out", "product"
+#: What is divided by, of all dims.
+PRODUCT = "product"
 _LINE = re.compile(rf"^\s*{RESULT}\s*\[[^\n=]*\]\s*=\s*(\w+)\(", re.M)
 _HEAD = re.compile(r"over \w+\[(\w+): ")
 _WINDOW = f"{one_of([f'{name}(self[begin: end])' for name in REDUCTIONS])}"
 
 
-def is_window(body: Located | None) -> bool:
+def is_window(body: Located) -> bool:
     """Whether a body says what windows are made into."""
-    return body is not None and _LINE.search(str(body.value)) is not None
+    return _LINE.search(str(body.value)) is not None
 
 
 def is_maximum(body: Located) -> bool:

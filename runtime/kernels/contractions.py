@@ -38,22 +38,22 @@ class Contraction:
     the other. RuntimeError for shapes that do not fit, and for a number that integers cannot hold.
     """
 
-    __slots__ = ("added", "conjugated", "factors", "numpy", "out", "plans", "shapes", "terms")
+    __slots__ = ("_made", "added", "conjugated", "factors", "numpy", "out", "plans", "shapes", "terms")
 
     def __init__(self, text: str, shapes: Shapes | None = None) -> None:
         """``shapes`` words the errors of what does not fit, and may refuse numbers of dims."""
         given, _, out = text.partition("->")
         operands = [operand.strip() for operand in given.split(",")]
         self.added = operands.index(ADDED) if ADDED in operands else None
-        first, second = self.factors = [n for n in range(len(operands)) if n != self.added]
+        self.factors = [n for n in range(len(operands)) if n != self.added]
         self.conjugated = [operands[n].startswith(CONJUGATED) for n in self.factors]
-        self.terms = (
-            tuple(operands[first].lstrip(CONJUGATED).split()),
-            tuple(operands[second].lstrip(CONJUGATED).split()),
-        )
+        first, second = [tuple(operands[n].lstrip(CONJUGATED).split()) for n in self.factors]
+        self.terms = first, second
         self.out = tuple(out.split())
         self.shapes = self.shape if shapes is None else shapes
+        #: Of operands that fit, and of any, by how many dims they have.
         self.plans: dict[tuple[Any, ...], Plan] = {}
+        self._made: dict[tuple[int, int], Plan] = {}
         self.numpy: Callable[..., Array] = self.sum
         if self.added is None:
             self.numpy = self.product if any(map(_several, self.terms)) else self._of_fixed()
@@ -65,18 +65,24 @@ class Contraction:
     def plan(self, *shapes: Shape | None) -> Plan:
         """How operands of these numbers of dims are multiplied. RuntimeError where they do not fit."""
         self.shapes(*shapes)
-        ndims = [None if shape is None else len(shape) for shape in shapes]
-        key = [ndims[n] for n in self.factors]
-        if self.added is not None:
-            key.append(ndims[self.added])
-        made = self.plans[(*key,)] = self.made(*shapes)
+        order = self.factors if self.added is None else [*self.factors, self.added]
+        given = [shapes[n] for n in order]
+        made = self.plans[tuple([None if s is None else len(s) for s in given])] = self.made(*shapes)
         return made
 
     def made(self, *shapes: Shape | None) -> Plan:
-        """The plan for operands of these numbers of dims."""
+        """The plan for operands of these numbers of dims, whether their sizes fit or not."""
+        first, second = self._of_factors(shapes)
+        key = len(first), len(second)
+        if key not in self._made:
+            self._made[key] = Plan(self, *key)
+        return self._made[key]
+
+    def _of_factors(self, shapes: Sequence[Shape | None]) -> tuple[Shape, Shape]:
+        """The shapes of what is multiplied, which is always there."""
         first, second = [shapes[n] for n in self.factors]
         assert first is not None and second is not None
-        return Plan(self, len(first), len(second))
+        return first, second
 
     def names(self, first: int, second: int) -> tuple[Names, Names, Names]:
         """What the dims of both operands, of so many dims, and of the result are called, each by a name.
@@ -98,9 +104,7 @@ class Contraction:
 
     def shape(self, *shapes: Shape | None) -> Shape:
         """The shape of the result. RuntimeError for operands that do not fit."""
-        first, second = [shapes[n] for n in self.factors]
-        assert first is not None and second is not None
-        result = self.made(*shapes).shape(first, second)
+        result = self.made(*shapes).shape(*self._of_factors(shapes))
         added = None if self.added is None else shapes[self.added]
         if added is not None:
             expanded(added, added, result)
@@ -420,8 +424,7 @@ _OF_MATRICES: dict[tuple[bool, bool], Product] = {
 
 def batched_product(first: Array, second: Array) -> Array:
     """As np.matmul, which for columns with rows calls BLAS for each pair, and takes several times as long."""
-    product = np.multiply if first.shape[-1] == 1 else np.matmul
-    return product(first, second, order="C")
+    return (np.multiply if first.shape[-1] == 1 else np.matmul)(first, second, order="C")
 
 
 def rows_by_weight(rows: Array, weight: Array) -> Array:
