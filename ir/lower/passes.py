@@ -27,7 +27,7 @@ from ..kernels import REDUCED, NativeKernel
 from ..routines import Routines
 from ..scans import NATIVE_SCANS
 from .instructions import Unlowerable
-from .reductions import is_reduction
+from .reductions import is_first, is_reduction
 
 #: How many elements a row has, and how many places a table.
 LENGTH, PLACES = "n", "m"
@@ -62,6 +62,11 @@ class Pass:
         """All that is computed for each element."""
         return [*[r.arguments[0] for r in self.reductions], *[e for _, e in (*self.results, *self.kept)]]
 
+    @property
+    def looks(self) -> bool:
+        """Whether it looks for places alone, and may end where they are found."""
+        return all(map(is_first, self.reductions)) and not (self.results or self.kept)
+
 
 class Plan:
     """The passes of a kernel over rows, along n, or over columns, along m."""
@@ -76,9 +81,7 @@ class Plan:
         self.rows = {o.name for o in kernel.inputs if along in o.dims}
         self.tables = {o.name: along in o.dims[1:] for o in kernel.inputs if o.dims}
         self.whole = {o.name for o in kernel.outputs if not o.dtype}
-        known: dict[str, Expr] = {}
-        for name, expr in kernel.statements:
-            known[name] = replaced(expr, known)
+        known = kernel.defined
         self._levels: dict[Expr, int] = {}
         self._is_row: dict[Expr, bool] = {}
         self.numbers = {o.name: known[o.name] for o in kernel.outputs if along not in o.dims}
