@@ -62,6 +62,15 @@ CONSTANTS = ("inf", "nan")
 IN_COLUMNS, _DOWN = "_in_columns", "m"
 
 
+class Along(Enum):
+    """How an argument says over which dims rows are."""
+
+    ONE = "one"  # it is a dim
+    SEVERAL = "several"  # it lists them; none is all
+    LISTED = "[]"  # the same, but where the list is empty there is none: None is all
+    SIZES = "sizes"  # it has the sizes of the last ones
+
+
 class Kind(Enum):
     """What the elements of a value are: of the dtype of the rows, or of which."""
 
@@ -101,7 +110,7 @@ class BodyCall:
     together: str  # what brings the results of parts of a row together, or ""
     nonempty: str  # a reduction for which rows must have elements, or ""
     dim: Expr
-    sizes: str  # of the argument that has the sizes of the last dims, if ``dim`` is that
+    sizes: str  # of the argument that has the sizes of the last dims, if ``dim`` is that; or Along.LISTED
     keepdim: Expr
     dtype: Expr  # in which rows are taken, or None
     rows: tuple[Expr, ...]
@@ -159,8 +168,7 @@ class Body:
     """Statements over rows: of arguments and what was computed before, by functions, reductions and scans."""
 
     dim: str  # the argument that says along which dim rows are, or over which; "" where they are over all
-    several: bool  # whether it may be several dims, or none for all of them
-    sizes: bool  # whether it is the sizes of these dims, which are the last ones
+    along: Along  # and how
     rows: tuple[str, ...]  # the operands
     shared: tuple[str, ...]  # those that are one row, for all
     optional: tuple[str, ...]  # those of these that may be None
@@ -169,6 +177,16 @@ class Body:
     takes_dtype: bool  # whether an argument says in which dtype rows are taken
     statements: tuple[tuple[str, Expr], ...]
     results: tuple[str, ...]
+
+    @property
+    def several(self) -> bool:
+        """Whether there may be several such dims."""
+        return self.along is not Along.ONE
+
+    @property
+    def sizes(self) -> bool:
+        """Whether an argument has the sizes of these dims, which are the last ones."""
+        return self.along is Along.SIZES
 
     @property
     def keepdim(self) -> Expr:

@@ -244,6 +244,21 @@ OPERATORS = """\
     (np.any(self > least, axis=dim), np.all(self > least, axis=dim),
     np.sum(self > least, axis=dim, dtype=np.int64))
 
+- func: count_above_of(Tensor self, int[]? dim=None, bool keepdim=False, *, float least=0.5) -> Tensor
+  body: |
+    over self[dim: n]
+    out = sum(self > least)
+  samples:
+    - "[3, 4]"
+    - "[3, 4], (1,), True"
+    - "[3, 4], ()"
+    - "[3, 4], (), True"
+    - "[0, 3], ()"
+    - "[], ()"
+    - "[2, 3, 4], (0, 2), least=0.1"
+  errors: ["[3, 4], (2,): IndexError"]
+  reference: np.sum(self > least, axis=dim if self.ndim else None, keepdims=keepdim, dtype=np.int64)
+
 - func: nearest_of(Tensor self, Tensor other, int dim=-1, bool keepdim=False) -> (Tensor max, Tensor, Tensor)
   body: |
     over self[dim: n], other[dim: n]
@@ -327,6 +342,9 @@ for f in (tengen.ops.rowlib.positive_of, lambda x, dim: tengen.ops.rowlib.share_
     for dim in (0, 1):
         assert tengen.allclose(f(on_dask, dim).cpu(), f(x, dim))
 assert tengen.allclose(tengen.ops.rowlib.farthest_of(on_dask).cpu(), tengen.ops.rowlib.farthest_of(x))
+count = tengen.ops.rowlib.count_above_of
+for dim in (None, (), (0,), (0, 1)):
+    assert tengen.equal(count(on_dask, dim, least=1.5).cpu(), count(x, dim, least=1.5))
 for f in (tengen.ops.rowlib.nearest_of, lambda x, _, dim: tengen.ops.rowlib.where_of(x, dim)):
     for dim in (0, 1):
         for found, wanted in zip(f(on_dask, on_dask.sin(), dim), f(x, x.sin(), dim), strict=True):
@@ -344,7 +362,7 @@ def test_all_that_follows(workshop: Workshop) -> None:
     short = "softmax", "logsumexp", "distance", "middle", "spread", "normal", "scaled", "apart"
     more = "weighted", "rooted", "centred"
     scans = "running_mean", "cumulated", "survival", "share", "drawdown", "around"
-    totals = "positive", "share_above", "farthest", "nearest", "where"
+    totals = "positive", "share_above", "count_above", "farthest", "nearest", "where"
     names = [f"rowlib::{name}_of" for name in (*short, *more, *scans, *totals)]
-    assert "22 operators verified" in workshop.tengen("verify", "--strict", *names, folder="rowlib")
+    assert "23 operators verified" in workshop.tengen("verify", "--strict", *names, folder="rowlib")
     workshop.python(ON_DASK)

@@ -48,12 +48,13 @@ def run_body(
     if 0 in shape:
         if all(kept):
             return given([xp.zeros(shape, dtype=result_dtype(xp, kind, rows[0], dtype)) for kind in kinds])
-        if nonempty:
+        if nonempty and axes:
             check_nonempty(shape, dim, nonempty)
-    if not shape:
-        one = [None if a is None else xp.reshape(a, (1,)) for a in (*rows, *shared)]
-        found = several(form(*functions, 0, 1, *one, *numbers))
-        return given([xp.reshape(r, ()) for r in found])
+    if not axes:  # each element is a row
+        each = [xp.reshape(a, (*shape, 1)) for a in rows]
+        each += [None if a is None else xp.reshape(a, (1,)) for a in shared]
+        found = several(form(*functions, len(shape), 1, *each, *numbers))
+        return given([xp.reshape(r, shape) for r in found])
     axis = axes[0] if len(axes) == 1 else axes
     wide_shape = sizes_beside(shape, axes)
     beside = [None if a is None else xp.reshape(a, wide_shape) for a in shared]

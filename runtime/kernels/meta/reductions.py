@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..dims import wrap_dim
-from ..dtypes import INT64, INTEGRAL, UINT8, real_dtype
+from ..dtypes import INT64, INTEGRAL, real_dtype
 from ..reductions import check_hash, check_nonempty, restored_shape
 from ..scatter import check_selected
 from ..sorting import check_search, kthvalue_dim, topk_dim
@@ -26,12 +26,6 @@ def meta_var(self: MetaArray, dim: Dims, keepdim: bool) -> MetaArray:
 
 def meta_var_mean(self: MetaArray, dim: Dims, keepdim: bool) -> tuple[MetaArray, MetaArray]:
     return meta_var(self, dim, keepdim), meta_reduced(self, dim, keepdim)
-
-
-def meta_test(self: MetaArray, dim: Dims, keepdim: bool) -> MetaArray:
-    """``all`` and ``any``; an empty ``dim`` folds nothing."""
-    dtype = UINT8 if self.dtype == UINT8 else BOOL
-    return MetaArray(self.shape, dtype) if dim == () else meta_reduced(self, dim, keepdim, dtype)
 
 
 def meta_selected(self: MetaArray, dim: int, keepdim: bool) -> tuple[MetaArray, MetaArray]:
