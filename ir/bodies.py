@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import combinations
 
+from . import scans
 from .expressions import (
     ELEMENTWISE_COMPARISONS,
     Assigned,
@@ -303,9 +304,12 @@ class Body:
 
         Reductions keep the axes.
         """
-        steps: list[Expr] = [
-            Assigned(target, rewritten(_asked(expr), _of_arrays)) for target, expr in self.statements
-        ]
+        steps: list[Expr] = []
+        known: dict[Expr, Expr] = {}
+        for target, expr in self.statements:
+            value = rewritten(rewritten(_asked(expr), _of_arrays), lambda part: known.get(part, part))
+            known[value] = Name(target)
+            steps.append(Assigned(target, value))
         results = [Name(name) for name in self.results]
         last = steps[-1]
         assert isinstance(last, Assigned)
@@ -352,7 +356,7 @@ def kind_of(expr: Expr, known: Mapping[str, Kind]) -> Kind:
             return Kind.CONDITION
         case Call(Name("any" | "all")):
             return Kind.TEST
-        case Call(Name(name)) if name in PLACES:
+        case Call(Name(name)) if name in PLACES or name in scans.PLACES:
             return Kind.INT64
         case Subscript(value):
             return kind_of(value, known)

@@ -40,7 +40,7 @@ from ...ir.expressions import (
 )
 from ...ir.lower.reductions import NAMES as NATIVE_REDUCTIONS
 from ...ir.reader import read_assignments
-from ...ir.scans import AFTER, BEFORE, REVERSE, SCANS, Scan
+from ...ir.scans import AFTER, BEFORE, NAMES as SCANS, PLACE, REVERSE, Scan
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.operators import Primitive
 from ..model.schema import Schema
@@ -222,7 +222,7 @@ class _BodyReader:
             expected = f"{target.id}_, which is the result" if target.id in self.named else "another name"
             self.wrong(f'"{target.id}" is a function', at, length, expected)
             return None
-        if target.id in (AXIS, FOLD, SCAN, BEFORE, AFTER, *NATIVE_REDUCTIONS) or is_called(target.id):
+        if target.id in (AXIS, FOLD, SCAN, BEFORE, AFTER, PLACE, *NATIVE_REDUCTIONS) or is_called(target.id):
             self.wrong(f'generated code uses the name "{target.id}" itself', at, length, "another name")
             return None
         self.check(value)
@@ -342,7 +342,7 @@ class _BodyReader:
 
     def order(self, name: str, at: int) -> None:
         """Report a scan of rows whose elements have no order, or in which a name means two things."""
-        hidden = {a.name for a in self.schema.arguments} & {SCAN, BEFORE, AFTER}
+        hidden = {a.name for a in self.schema.arguments} & {SCAN, BEFORE, AFTER, PLACE}
         if hidden:
             self.wrong(
                 f'scans use the name "{one_of(sorted(hidden))}" themselves', at, len(name), "another name"

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from ..expressions import Call, Expr, Name, Subscript, walk
 from ..kernels import REDUCED, NativeKernel
 from ..routines import Routines
-from ..scans import AFTER, BEFORE
+from ..scans import AFTER, BEFORE, PLACE
 from .instructions import Instructions, Kind, Unlowerable, Value
 from .loops import Arrays, Memory
-from .passes import LENGTH, PLACES, Pass, Plan, go_back, is_scan, operands_of
+from .passes import LENGTH, PLACES, Pass, Plan, go_back, is_scan, kind_of_scan, operands_of
 from .reductions import Reductions, is_first
 from .scalars import Operand as ScalarOperand, ScalarLowering
 
@@ -177,8 +177,9 @@ class _Rows:
         for root in done.roots:
             self._known_before(root)
         for scan in _scans(done):
-            first = self.scanning.text(self._number(scan.arguments[2]), Kind.FLOAT)
-            self.body.put(f"store double {first}, ptr {self.carries[scan]}")
+            kind = kind_of_scan(scan)
+            first = self.scanning.text(self._number(scan.arguments[2]), kind)
+            self.body.put(f"store {self.scanning.type_of(kind)} {first}, ptr {self.carries[scan]}")
         if done.reductions:
             self._blocks(done)
         elif done.roots:
@@ -279,28 +280,31 @@ class _Element:
         if memory is not None:
             return self._load(memory)
         match expr:
+            case Name(name) if name == PLACE:
+                return Value(self.index, Kind.LONG)
             case Name(name):
                 return self._load(name)
             case Subscript(Name(name), index):
                 return self.rows.picked(name, self.value(index), self.index)
-            case Call(_, (combination, row, _)) if is_scan(expr):
-                return self._scanned(self.rows.carries[expr], combination, self.value(row))
+            case Call(_, (combination, row, *_)) if is_scan(expr):
+                kind = kind_of_scan(expr)
+                return self._scanned(self.rows.carries[expr], combination, self.value(row), kind)
         return self.rows.scalars.computed(expr, self.value)
 
-    def _scanned(self, carry: str, combination: Expr, element: ScalarOperand) -> Value:
+    def _scanned(self, carry: str, combination: Expr, element: ScalarOperand, kind: Kind) -> Value:
         """What the elements up to this one come to, which is kept for the next."""
         body, scalars, scanning = self.rows.body, self.rows.scalars, self.rows.scanning
-        narrow = scalars.width.scalar == "float32"
-        after = scalars.text(element, Kind.FLOAT)
+        narrow = kind is Kind.FLOAT and scalars.width.scalar == "float32"
+        after, type_ = scalars.text(element, kind), scanning.type_of(kind)
         if narrow:
             after = body.add(f"fpext float {after} to double")
         names = {
-            BEFORE: Value(body.add(f"load double, ptr {carry}"), Kind.FLOAT),
-            AFTER: Value(after, Kind.FLOAT),
+            BEFORE: Value(body.add(f"load {type_}, ptr {carry}"), kind),
+            AFTER: Value(after, kind),
         }
-        made = scanning.text(scanning.lower(combination, names), Kind.FLOAT)
-        body.put(f"store double {made}, ptr {carry}")
-        return Value(body.add(f"fptrunc double {made} to float") if narrow else made, Kind.FLOAT)
+        made = scanning.text(scanning.lower(combination, names), kind)
+        body.put(f"store {type_} {made}, ptr {carry}")
+        return Value(body.add(f"fptrunc double {made} to float") if narrow else made, kind)
 
     def _load(self, name: str) -> Value:
         rows = self.rows

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_oracle import COMPLEX, DTYPES, FLOATING, NUMBERS, REAL, compare, layouts, random
+from kernel_oracle import COMPLEX, DTYPES, FLOATING, NUMBERS, REAL, compare, layouts, of_arrays, random
 
-import tengen
 from tengen.kernels import cpu, moments, reductions as kernels, sums
 
 nan, inf = np.nan, np.inf
@@ -97,14 +96,6 @@ def test_moments(torch: Any, dtype: str, correction: float | None) -> None:
                 lambda x, f=operator, d=dim, k=keepdim: f(x, d, correction=correction, keepdim=k),
                 a,
             )
-
-
-def of_arrays(name: str, a: Any, *arguments: Any, **keywords: Any) -> Any:
-    """What an operator makes of an array, as arrays."""
-    a = np.array(a, order="K")
-    of = tengen.tensor(a.astype("f"), dtype=tengen.bfloat16) if a.dtype.char == "E" else tengen.from_numpy(a)
-    found = getattr(tengen, name)(of, *arguments, **keywords)
-    return tuple(t._array for t in found) if isinstance(found, tuple) else found._array
 
 
 def logsumexp(a: Any, dim: Any, keepdim: bool) -> Any:

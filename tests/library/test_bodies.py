@@ -213,6 +213,16 @@ OPERATORS = """\
     np.flip(np.maximum.accumulate(np.flip(self, dim), dim) - np.minimum.accumulate(np.flip(self, dim), dim)
     + np.cumprod(np.flip(self, dim), dim), dim) - np.cumsum(self, dim)
 
+- func: record_of(Tensor self, int dim=-1) -> (Tensor values, Tensor, Tensor)
+  body: |
+    over self[dim: n]
+    values = cummin(self, reverse=True) + where(argcummax(self) == argcummin(self), self, 0) - mean(self)
+    out1 = argcummin(self)
+    out2 = argcummax(self, reverse=True)
+  samples: ["distinct([3, 4]), 1", "[3, 20, 2], 1", "[], 0", "[0, 3], 1", "values([1., 3., 3., 2., 1.]), 0"]
+  errors: ["[3], 1: IndexError"]
+  reference: records(self, dim)
+
 - func: positive_of(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
   body: |
     over self[dim: n]
@@ -300,6 +310,22 @@ OPERATORS = """\
 REFERENCES = """\
 import numpy as np
 
+def records(self, dim):
+    def places(a, beats):
+        lanes = np.moveaxis(a, dim, -1)
+        found = np.zeros(lanes.shape, int)
+        for lane, of in zip(lanes.reshape(-1, lanes.shape[-1]), found.reshape(-1, found.shape[-1])):
+            for i in range(1, len(lane)):
+                of[i] = i if beats(lane[i], lane[of[i - 1]]) else of[i - 1]
+        return np.moveaxis(found, -1, dim)
+    if not self.ndim:
+        return self + self - self, np.int64(0), np.int64(0)
+    back = np.flip(self, dim)
+    up, down = places(self, np.greater_equal), places(self, np.less_equal)
+    lowest = np.flip(np.minimum.accumulate(back, dim), dim)
+    values = lowest + np.where(up == down, self, 0) - np.mean(self, axis=dim, keepdims=True)
+    return values, down, self.shape[dim] - 1 - np.flip(places(back, np.greater_equal), dim)
+
 def nearest(self, other, dim, keepdim):
     if not self.ndim:
         return self - self * other, np.int64(0), np.exp(self) * other + self
@@ -361,8 +387,8 @@ def test_all_that_follows(workshop: Workshop) -> None:
     workshop.tengen("gen", folder="rowlib")
     short = "softmax", "logsumexp", "distance", "middle", "spread", "normal", "scaled", "apart"
     more = "weighted", "rooted", "centred"
-    scans = "running_mean", "cumulated", "survival", "share", "drawdown", "around"
+    scans = "running_mean", "cumulated", "survival", "share", "drawdown", "around", "record"
     totals = "positive", "share_above", "count_above", "farthest", "nearest", "where"
     names = [f"rowlib::{name}_of" for name in (*short, *more, *scans, *totals)]
-    assert "23 operators verified" in workshop.tengen("verify", "--strict", *names, folder="rowlib")
+    assert "24 operators verified" in workshop.tengen("verify", "--strict", *names, folder="rowlib")
     workshop.python(ON_DASK)

@@ -66,7 +66,7 @@ def run_body(
 
 def result_dtype(xp: Any, kind: str, row: Array, asked: Any) -> Any:
     """The dtype of a result that has rows, by what its elements are: as ``kernels.bodies.result_dtype``."""
-    if kind == "bool":
-        return xp.bool
+    if kind in ("bool", "int64"):
+        return getattr(xp, kind)
     counted = kind == "running" and asked is None and (is_integral(xp, row) or is_bool(xp, row))
     return xp.int64 if counted else row.dtype
