@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ...ir.accesses import Access
-from ...ir.bodies import NATIVE_KERNELS, Body, BodyCall, kernel_of_body, name_without
+from ...ir.bodies import NATIVE_KERNELS, Along, Body, BodyCall, kernel_of_body, name_without
 from ...ir.contractions import FORMS as CONTRACTIONS, Contraction
 from ...ir.expressions import Attribute, Call, Constant, Elements, Expr, Lambda, Name, rewritten
 from ...ir.moves import FORMS, Move
@@ -260,6 +260,7 @@ class KernelChecker:
         """The kernels that run a body, of each backend that has one for that."""
         found = {}
         native = kernel_of_body(schema.name.method)
+        sizes = {Along.SIZES: body.dim, Along.LISTED: Along.LISTED.value}
         for backend in self.sources.tables.backends.values():
             name = "" if backend.group else str(backend.capabilities.get("bodies", ""))
             functions = self.sources.functions.find(name, self.modules[backend.name]) if name else ()
@@ -276,7 +277,7 @@ class KernelChecker:
                     body.together,
                     body.nonempty,
                     Name(body.dim) if body.dim else body.dims,
-                    body.dim if body.sizes else "",
+                    sizes.get(body.along, ""),
                     body.keepdim,
                     Name("dtype") if body.takes_dtype else Constant(None),
                     tuple(map(Name, body.rows)),
