@@ -400,14 +400,16 @@ class KernelChecker:
         """The kernels that read or write at indices, of each backend whose modules have functions for it."""
         call = Formula(source, access.call(Name))
         backends = [b for b in self.sources.tables.backends.values() if not b.group]
-        checks = [self.sources.functions.find(access.checked_by, self.modules[b.name]) for b in backends]
+        find = self.sources.functions.find
+        anywhere = {n: [find(n, self.modules[b.name]) for b in backends] for n in access.of_shapes}
         found = {}
-        for backend, check in zip(backends, checks, strict=True):
+        for backend in backends:
             modules = self.modules[backend.name]
-            functions = [self.sources.functions.find(name, modules) for name in access.kernels]
-            if access.checked_by:
-                shared = [] if backend.runs_generically else next(filter(None, checks), [])
-                functions.append(check or shared)
+            functions = [find(name, modules) for name in (*access.kernels, *access.of_shapes)]
+            if not backend.runs_generically:
+                own = functions[len(access.kernels) :]
+                shared = [next(filter(None, of_name), []) for of_name in anywhere.values()]
+                functions[len(access.kernels) :] = [a or b for a, b in zip(own, shared, strict=True)]
             if all(functions):
                 calls = {each[0].name: each[0].qualified for each in functions}
                 found[backend.name] = Kernel(call, None, calls)

@@ -9,7 +9,6 @@ import numpy as np
 from ..dims import wrap_dim
 from ..dtypes import INT64, real_dtype
 from ..reductions import check_hash, check_nonempty, restored_shape
-from ..scatter import check_selected
 from ..sorting import check_search, kthvalue_dim, topk_dim
 from .array import MetaArray, broadcast_shapes
 from .common import meta_reduced
@@ -94,14 +93,6 @@ def meta_isin(elements: MetaArray) -> MetaArray:
 
 def meta_isin_scalar(test_elements: MetaArray) -> MetaArray:
     return MetaArray((), BOOL)
-
-
-def meta_value_selecting_reduction_backward(
-    grad: MetaArray, dim: int, indices: MetaArray, sizes: Shape, keepdim: bool
-) -> MetaArray:
-    """The gradient of a selection, in the shape it was selected from."""
-    check_selected(grad, indices, sizes, dim, keepdim)
-    return MetaArray(sizes, grad.dtype)
 
 
 def meta_restore_dims(self: MetaArray, dim: Dims, keepdim: bool, ndim: int) -> MetaArray:
