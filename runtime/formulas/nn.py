@@ -23,19 +23,6 @@ Number = bool | int | float | complex
 # --------------------------------------------------------------------------- activations
 
 
-def gelu_second_derivative(self: Tensor, approximate: str) -> Tensor:
-    """The second derivative of gelu."""
-    square = self * self
-    if approximate == "none":
-        return (2 - square) * (-0.5 * square).exp() * (1 / math.sqrt(2 * math.pi))
-    # gelu = x/2 (1 + t) with t = tanh(u): u' and u'' are those of u = scale * (x + cubic * x^3).
-    scale, cubic = math.sqrt(2 / math.pi), 0.044715
-    t = (self * (1 + cubic * square) * scale).tanh()
-    first, second = (1 + 3 * cubic * square) * scale, self * (6 * cubic * scale)
-    slope = 1 - t * t
-    return slope * (first + 0.5 * self * (second - 2 * t * first * first))
-
-
 def _halves(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     size = self.shape[dim] // 2
     return self.narrow(dim, 0, size), self.narrow(dim, size, size)

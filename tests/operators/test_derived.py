@@ -16,6 +16,7 @@ from tengen.codegen.derive.plan import Language
 from tengen.codegen.model.operators import Derivative, Formula
 from tengen.codegen.parse.formula import result_names
 from tengen.formulas import losses, pointwise, reduction
+from tengen.generated import functions
 from tengen.testing import declared
 from tengen.testing.declared import calls, flat, operators, run
 from tengen.testing.differentiable import as_function, differentiable_places, inputs_of, kinds, seed
@@ -53,7 +54,7 @@ class Names(dict[str, Any]):
             return pointwise.conj_number
         if name == "abs":
             return abs  # of numbers
-        home = next((m for m in (reduction, losses) if name in vars(m)), tengen)
+        home = next((m for m in (reduction, losses, functions) if name in vars(m)), tengen)
         return getattr(home, name)
 
 
