@@ -436,10 +436,12 @@ class Graph:
         primitive = self.primitives[node.kind]
         if primitive.symbol is not None:
             return Operation(primitive.symbol, parts)
-        function = primitive.operator if node.tensor else primitive.helper and primitive.helper.split(".")[-1]
+        function = primitive.operator if node.tensor else primitive.method
         if function is None:
             raise Underivable(f"{node.kind} is no function of {'Tensors' if node.tensor else 'numbers'}")
-        return Call(Name(function), self._as_tensors(function, node.parts, parts) if node.tensor else parts)
+        if not node.tensor:
+            return Call(Attribute(parts[0], function), parts[1:])
+        return Call(Name(function), self._as_tensors(function, node.parts, parts))
 
     def _as_tensors(self, function: str, parts: Sequence[Node], exprs: Sequence[Expr]) -> tuple[Expr, ...]:
         """The operands with numbers made tensors where the operator takes nothing else."""

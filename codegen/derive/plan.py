@@ -296,9 +296,8 @@ class Plan:
         )
 
     def _helpers(self) -> dict[str, str]:
-        """Functions of Python numbers that the formulas may call."""
-        helpers = [p.helper for p in self.graph.primitives.values() if p.helper is not None]
-        return {h.rpartition(".")[2]: h for h in helpers}
+        """Functions of runtime/formulas that the formulas call."""
+        return {}
 
     def _written(self, roots: Mapping[str, Node], stem: str) -> tuple[dict[str, Formula], tuple[Shared, ...]]:
         """The formulas of the roots, and the parts that they have in common or more than once."""

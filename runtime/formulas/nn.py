@@ -219,29 +219,7 @@ def convolution_double_backward(
     return grad_grad, grad_of_input, grad_of_weight
 
 
-def max_pool_gather(self: Tensor, indices: Tensor, dims: int) -> Tensor:
-    """The elements that max pooling chose: ``indices`` count through the last ``dims`` dims."""
-    flat = self.flatten(-dims) if dims > 1 else self
-    chosen = indices.flatten(-dims) if dims > 1 else indices
-    return flat.gather(-1, chosen).reshape(indices.shape)
-
-
-def max_pool_scatter(grad: Tensor, shape: Sequence[int], indices: Tensor, dims: int) -> Tensor:
-    """The gradient of max pooling: each element is added where ``indices`` say."""
-    count = math.prod(shape[-dims:])
-    outer = (*shape[:-dims], math.prod(indices.shape[-dims:]))
-    zeros = grad.new_zeros((*shape[:-dims], count))
-    return zeros.scatter_add(-1, indices.reshape(outer), grad.reshape(outer)).reshape(tuple(shape))
-
-
 # ------------------------------------------------------------------- dropout, embedding
-
-
-def dropout_scale(p: float, train: bool | None) -> float:
-    """What dropout multiplies the kept elements with."""
-    if train is False:
-        return 1.0
-    return 0.0 if p == 1 else 1 / (1 - p)
 
 
 def embedding_dense_double_backward(

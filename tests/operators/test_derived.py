@@ -15,7 +15,7 @@ from tengen.codegen.derive.graph import Underivable
 from tengen.codegen.derive.plan import Language
 from tengen.codegen.model.operators import Derivative, Formula
 from tengen.codegen.parse.formula import result_names
-from tengen.formulas import losses, pointwise, reduction
+from tengen.formulas import losses, reduction
 from tengen.generated import functions
 from tengen.testing import declared
 from tengen.testing.declared import calls, flat, operators, run
@@ -50,8 +50,6 @@ class Names(dict[str, Any]):
     """What formulas may name: values, and the functions of tengen."""
 
     def __missing__(self, name: str) -> Any:
-        if name == "conj_number":
-            return pointwise.conj_number
         if name == "abs":
             return abs  # of numbers
         home = next((m for m in (reduction, losses, functions) if name in vars(m)), tengen)
