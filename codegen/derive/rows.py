@@ -449,7 +449,7 @@ class RowsPlan(Plan):
         return {} if set(moved.values()) == {self.graph.zero} else moved
 
     def _helpers(self) -> dict[str, str]:
-        return {**super()._helpers(), **{name: f"reduction.{name}" for name in sorted(self.rows.called)}}
+        return {name: f"reduction.{name}" for name in sorted(self.rows.called)}
 
     # -- writing -----------------------------------------------------------------------------------
 

@@ -410,8 +410,10 @@ class Code:
                 return "is_given", count
             case Operation(">", (Call(Name("len"), (Name("args"),)), Constant(value=count))) if self.loose:
                 return "is_more_given", count
-            case Operation("==", (value, Constant() as other)) if (name := self.local(value)) is not None:
-                return "is_equal", name, _literal(other)
+            case Operation("==" | "!=" as symbol, (value, Constant() as other)) if (
+                name := self.local(value)
+            ) is not None:
+                return *(("not",) if symbol == "!=" else ()), "is_equal", name, _literal(other)
             case Operation("is not", (Call(Name("one_type"), (value,)), Constant(value=None))) if (
                 name := self.local(value)
             ) is not None:
