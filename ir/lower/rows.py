@@ -5,11 +5,11 @@ from __future__ import annotations
 from ..expressions import Call, Expr, Name, Subscript, walk
 from ..kernels import REDUCED, NativeKernel
 from ..routines import Routines
-from ..scans import AFTER, BEFORE
+from ..scans import AFTER, BEFORE, PLACE
 from .blocks import Blocks
 from .instructions import Kind, Unlowerable, Value
 from .loops import ACCESS
-from .passes import LENGTH, PLACES, Pass, Plan, go_back, is_scan
+from .passes import LENGTH, PLACES, Pass, Plan, go_back, is_scan, kind_of_scan
 from .reductions import is_first
 from .scalars import Operand as ScalarOperand, ScalarLowering
 
@@ -92,8 +92,9 @@ class _Rows(Blocks):
         """One loop over the row; of sums, a loop over blocks with it inside."""
         self.prepare(done.roots)
         for scan in _scans(done):
-            first = self.scanning.text(self.value(scan.arguments[2]), Kind.FLOAT)
-            self.body.put(f"store double {first}, ptr {self.carries[scan]}")
+            kind = kind_of_scan(scan)
+            first = self.scanning.text(self.value(scan.arguments[2]), kind)
+            self.body.put(f"store {self.scanning.type_of(kind)} {first}, ptr {self.carries[scan]}")
         if done.reductions:
             self.reduce(done, block)
         elif done.roots:
@@ -130,9 +131,15 @@ class _Rows(Blocks):
         if memory is not None:
             return self.load(memory)
         match expr:
-            case Call(_, (combination, row, _)) if is_scan(expr):
-                return self._scanned(self.carries[expr], combination, self.value(row))
+            case Name(name) if name == PLACE:
+                return Value(self.places[LENGTH], Kind.LONG)
+            case Call(_, (combination, row, *_)) if is_scan(expr):
+                kind = kind_of_scan(expr)
+                return self._scanned(self.carries[expr], combination, self.value(row), kind)
         return super().new(expr)
+
+    def dims_of(self, expr: Expr) -> frozenset[str]:
+        return frozenset({LENGTH}) if expr == Name(PLACE) else super().dims_of(expr)
 
     def _scratch(self, name: str) -> tuple[str, str]:
         """The type of the elements of scratch memory, and the pointer to the one of this element."""
@@ -140,20 +147,20 @@ class _Rows(Blocks):
         at = self.body.add(f"getelementptr {type_}, ptr {self.scratch[name]}, i64 {self.places[LENGTH]}")
         return type_, at
 
-    def _scanned(self, carry: str, combination: Expr, element: ScalarOperand) -> Value:
+    def _scanned(self, carry: str, combination: Expr, element: ScalarOperand, kind: Kind) -> Value:
         """What the elements up to this one come to, which is kept for the next."""
         body, scanning = self.body, self.scanning
-        narrow = self.scalars.width.scalar == "float32"
-        after = self.scalars.text(element, Kind.FLOAT)
+        narrow = kind is Kind.FLOAT and self.scalars.width.scalar == "float32"
+        after, type_ = self.scalars.text(element, kind), scanning.type_of(kind)
         if narrow:
             after = body.add(f"fpext float {after} to double")
         names = {
-            BEFORE: Value(body.add(f"load double, ptr {carry}"), Kind.FLOAT),
-            AFTER: Value(after, Kind.FLOAT),
+            BEFORE: Value(body.add(f"load {type_}, ptr {carry}"), kind),
+            AFTER: Value(after, kind),
         }
-        made = scanning.text(scanning.lower(combination, names), Kind.FLOAT)
-        body.put(f"store double {made}, ptr {carry}")
-        return Value(body.add(f"fptrunc double {made} to float") if narrow else made, Kind.FLOAT)
+        made = scanning.text(scanning.lower(combination, names), kind)
+        body.put(f"store {type_} {made}, ptr {carry}")
+        return Value(body.add(f"fptrunc double {made} to float") if narrow else made, kind)
 
 
 def _scans(done: Pass) -> list[Call]:

@@ -9,22 +9,20 @@ Kernels that have other than rows, or reductions, scan one element after the oth
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
 from ..expressions import Call, Expr, Name, free_names, walk
 from ..kernels import NativeKernel, Operand
 from ..routines import Routines
-from ..scans import AFTER, BEFORE
+from ..scans import AFTER, BEFORE, PLACE
 from .instructions import WIDTHS, Kind, Unlowerable, Value
 from .nests import Nest
-from .passes import LENGTH, go_back, is_scan
+from .passes import LENGTH, go_back, is_scan, kind_of_scan
 from .reductions import is_reduction
 from .scalars import Operand as ScalarOperand, ScalarLowering
 
-#: The name of an element's index.
-PLACE = "place"
 _LANES = 8
 _COUNT = Name(LENGTH)
 
@@ -92,13 +90,8 @@ class _Scans(Nest):
 
     def _begin(self, scan: Expr, carry: str) -> None:
         assert isinstance(scan, Call)
-        first, kind = self.value(scan.arguments[2]), self._kind(scan)
+        first, kind = self.value(scan.arguments[2]), kind_of_scan(scan)
         self.body.put(f"store {self.scalars.type_of(kind)} {self.scalars.text(first, kind)}, ptr {carry}")
-
-    def _kind(self, scan: Call) -> Kind:
-        """Of what is scanned: of places if these are in it, and else of numbers."""
-        names = {n.id for n in walk(scan.arguments[1]) if isinstance(n, Name)}
-        return Kind.LONG if PLACE in names else Kind.FLOAT
 
     # -- vectors -----------------------------------------------------------------------------
 
@@ -196,8 +189,8 @@ class _Scans(Nest):
 
     def _scan(self, scan: Expr) -> Value:
         assert isinstance(scan, Call)
-        combination, elements, first = scan.arguments
-        kind = self._kind(scan)
+        combination, elements, first, *exact = scan.arguments
+        kind = kind_of_scan(scan)
         type_ = self.scalars.type_of(kind)
         neutral = self.scalars.text(self.value(first), kind)
         costly = any([n.id in self.scalars.routines for n in free_names(combination)])
@@ -212,16 +205,48 @@ class _Scans(Nest):
         carry = self.body.add(f"load {type_}, ptr {self.carries[scan]}")
         if self.across:
             result = last = combined(carry, found.text)
-        else:
-            lanes, step = found.text, 1
-            while step < _LANES:
-                moved = self._moved(type_, lanes, neutral, step)
-                lanes, step = combined(moved, lanes), 2 * step
-            result = combined(carry, lanes)
-            # The next vector waits for one combination only, or does with fewer if they cost much.
-            last = self._last(type_, result) if costly else combined(carry, self._last(type_, lanes))
+            self.body.put(f"store {type_} {last}, ptr {self.carries[scan]}")
+            return Value(result, kind)
+        labels = [self.body.name(label) for label in ("tree", "turn", "done")] if exact else []
+        if exact:
+            apart = self.scalars.text(self.scalars.lower(exact[0], {AFTER: found}), Kind.BOOL)
+            self._where_all(apart, *labels[:2])
+            self.body.label(labels[0])
+        lanes, step = found.text, 1
+        while step < _LANES:
+            moved = self._moved(type_, lanes, neutral, step)
+            lanes, step = combined(moved, lanes), 2 * step
+        result = combined(carry, lanes)
+        # The next vector waits for one combination only, or does with fewer if they cost much.
+        last = self._last(type_, result) if costly else combined(carry, self._last(type_, lanes))
         self.body.put(f"store {type_} {last}, ptr {self.carries[scan]}")
+        if exact:
+            self.body.put(f"br label %{labels[2]}")
+            self.body.label(labels[1])
+            turned = self._in_turn(type_, carry, found.text, combined)
+            self.body.put(f"store {type_} {self._last(type_, turned)}, ptr {self.carries[scan]}")
+            self.body.put(f"br label %{labels[2]}")
+            self.body.label(labels[2])
+            result = self.body.add(f"phi {type_} [{result}, %{labels[0]}], [{turned}, %{labels[1]}]")
         return Value(result, kind)
+
+    def _where_all(self, condition: str, then: str, otherwise: str) -> None:
+        """Go where all lanes of a condition hold, or elsewhere."""
+        type_, name = f"<{_LANES} x i1>", f"llvm.vector.reduce.and.v{_LANES}i1"
+        self.body.intrinsics.add(f"declare i1 @{name}({type_})")
+        all_ = self.body.add(f"call i1 @{name}({type_} {condition})")
+        self.body.put(f"br i1 {all_}, label %{then}, label %{otherwise}")
+
+    def _in_turn(self, type_: str, carry: str, lanes: str, combined: Callable[[str, str], str]) -> str:
+        """What the lanes come to one after the other."""
+        result = lanes
+        for lane in range(_LANES):
+            step = combined(carry, lanes)
+            chosen = [*range(_LANES)]
+            chosen[lane] += _LANES
+            result = self._shuffled(type_, result, step, chosen)
+            carry = self._shuffled(type_, step, "poison", [lane] * _LANES)
+        return result
 
     def _last(self, type_: str, lanes: str) -> str:
         """The last of the lanes, in each."""
