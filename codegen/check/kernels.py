@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...ir.accesses import Access
-from ...ir.bodies import NATIVE_KERNELS, Body, BodyCall, kernel_of_body, name_without
+from ...ir.bodies import NATIVE_KERNELS, Along, Body, BodyCall, kernel_of_body, name_without
 from ...ir.contractions import FORMS as CONTRACTIONS, Contraction
 from ...ir.expressions import Attribute, Call, Constant, Elements, Expr, Lambda, Name, rewritten
 from ...ir.factories import FACTORY_FORMS, FULL, Factory
@@ -264,6 +264,7 @@ class KernelChecker:
         """The kernels that run a body, of each backend that has one for that."""
         found = {}
         native = kernel_of_body(schema.name.method)
+        sizes = {Along.SIZES: body.dim, Along.LISTED: Along.LISTED.value}
         for backend in self.sources.tables.backends.values():
             name = "" if backend.group else str(backend.capabilities.get("bodies", ""))
             functions = self.sources.functions.find(name, self.modules[backend.name]) if name else ()
@@ -280,7 +281,7 @@ class KernelChecker:
                     body.together,
                     body.nonempty,
                     Name(body.dim) if body.dim else body.dims,
-                    body.dim if body.sizes else "",
+                    sizes.get(body.along, ""),
                     body.keepdim,
                     Name("dtype") if body.takes_dtype else Constant(None),
                     tuple(map(Name, body.rows)),
@@ -399,14 +400,16 @@ class KernelChecker:
         """The kernels that read or write at indices, of each backend whose modules have functions for it."""
         call = Formula(source, access.call(Name))
         backends = [b for b in self.sources.tables.backends.values() if not b.group]
-        checks = [self.sources.functions.find(access.checked_by, self.modules[b.name]) for b in backends]
+        find = self.sources.functions.find
+        anywhere = {n: [find(n, self.modules[b.name]) for b in backends] for n in access.of_shapes}
         found = {}
-        for backend, check in zip(backends, checks, strict=True):
+        for backend in backends:
             modules = self.modules[backend.name]
-            functions = [self.sources.functions.find(name, modules) for name in access.kernels]
-            if access.checked_by:
-                shared = [] if backend.runs_generically else next(filter(None, checks), [])
-                functions.append(check or shared)
+            functions = [find(name, modules) for name in (*access.kernels, *access.of_shapes)]
+            if not backend.runs_generically:
+                own = functions[len(access.kernels) :]
+                shared = [next(filter(None, of_name), []) for of_name in anywhere.values()]
+                functions[len(access.kernels) :] = [a or b for a, b in zip(own, shared, strict=True)]
             if all(functions):
                 calls = {each[0].name: each[0].qualified for each in functions}
                 found[backend.name] = Kernel(call, None, calls)

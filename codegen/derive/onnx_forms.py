@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from ...ir.accesses import Access
-from ...ir.bodies import CONSTANT, CONSTANTS, LENGTH, PLACES, Body, is_reduction
+from ...ir.bodies import CONSTANT, CONSTANTS, LENGTH, PLACES, Along, Body, is_reduction
 from ...ir.expressions import (
     BINARY,
     UNARY,
@@ -380,6 +380,8 @@ class _RowsWriter(_Writer):
                 if name not in _REDUCTIONS:
                     raise NoForm(f"ONNX has no {name} of rows")
                 self.steps += 1
+                if self.body.along is Along.LISTED:
+                    raise NoForm("ONNX has no reduction over no dims")
                 given = Constant(_REDUCTIONS[name]), self.value(row), self.dims, Constant(True)
                 return Call(self.called("reduced", None), given)
         return super().value(expr)

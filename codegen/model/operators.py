@@ -393,7 +393,7 @@ class Primitive:
     place: Place | None = None  # where that is said
     operator: str | None = None  # the same function over Tensors: "atan2"
     symbol: str | None = None  # the same in Python: "+", "-x"
-    helper: str | None = None  # the same of Python numbers: "module.function", below tengen.formulas
+    method: str | None = None  # the same of Python numbers
     #: By each argument, in x, y, z and result; None where nothing flows, to a condition or from one.
     derivative: tuple[Formula | None, ...] | None = None
     real: bool = False  # whether these hold for real arguments only

@@ -46,6 +46,12 @@ def zeta(xp: Any, self: Array | float, other: Array | float) -> Array:
     return result
 
 
+def gelu_cdf(xp: Any, x: Array) -> Array:
+    """The standard normal distribution function."""
+    result: Array = xp.special("ndtr")(x)
+    return result
+
+
 # -- by values ------------------------------------------------------------------------------------
 
 
