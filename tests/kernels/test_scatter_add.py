@@ -128,8 +128,7 @@ def test_nothing_is_added_out_of_range(loops: str, wrong: list[int]) -> None:
     assert not x.any()
 
 
-def test_checks_of_many_indices(monkeypatch: Any) -> None:
-    monkeypatch.setattr(index_checks, "INDEX_UNSIGNED", 1)
+def test_checks_of_indices() -> None:
     for kind in (np.int64, np.int32):
         good = np.array([[0, 3], [1, 2]], kind)
         for array in (good, good.T, good[::-1]):
