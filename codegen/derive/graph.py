@@ -436,6 +436,9 @@ class Graph:
         primitive = self.primitives[node.kind]
         if primitive.symbol is not None:
             return Operation(primitive.symbol, parts)
+        if not node.tensor and node.kind in ("square", "reciprocal"):
+            symbol, first = ("*", parts[0]) if node.kind == "square" else ("/", Constant(1))
+            return Operation(symbol, (first, parts[0]))
         function = primitive.operator if node.tensor else primitive.method
         if function is None:
             raise Underivable(f"{node.kind} is no function of {'Tensors' if node.tensor else 'numbers'}")

@@ -11,6 +11,7 @@ from ...ir.accesses import Access
 from ...ir.bodies import Body
 from ...ir.contractions import Contraction
 from ...ir.expressions import Call, Expr, names_in
+from ...ir.factories import Factory
 from ...ir.kernels import NativeKernel
 from ...ir.moves import Move
 from ...ir.routines import Routine, Routines
@@ -26,7 +27,7 @@ from .schema import (
 from .source import Located, Place
 
 #: What the body of an operator may say.
-Said = Body | Move | Window | View | Contraction | Access
+Said = Body | Move | Window | View | Contraction | Access | Factory
 
 
 @dataclass(frozen=True, slots=True)

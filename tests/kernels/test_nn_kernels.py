@@ -132,14 +132,14 @@ def test_nll_loss(reduction: int, weighted: bool) -> None:
     ):
         s = leaf(x)
         out, total = torch.ops.aten.nll_loss_forward(s, torch.tensor(target), w, reduction, -1)
-        ours, our_total = loss.nll_loss_forward(x, target, weight, reduction, -1)
+        ours, our_total = loss.nll_forward(loss.checked_nll(x, target, weight), target, weight, reduction, -1)
         check(ours, out)
         check(our_total, total)
         if x.ndim == target.ndim:  # torch's backward refuses what its forward took
             continue
         grad = rand(*out.shape)
         check_gradients(
-            [loss.nll_loss_backward(grad, x, target, weight, reduction, -1, our_total)], out, [s], grad
+            [loss.nll_backward(grad, x, target, weight, reduction, -1, our_total)], out, [s], grad
         )
 
 
@@ -149,10 +149,10 @@ def test_nll_loss2d(reduction: int) -> None:
     weight = rand(4, low=0, high=2)
     s = leaf(x)
     out = torch._C._nn.nll_loss2d(s, torch.tensor(target), torch.tensor(weight), reduction, 2)
-    ours, total = loss.nll_loss2d_forward(x, target, weight, reduction, 2)
+    ours, total = loss.nll_forward(loss.checked_nll2d(x, target, weight), target, weight, reduction, 2)
     check(ours, out)
     grad = rand(*out.shape)
-    check_gradients([loss.nll_loss2d_backward(grad, x, target, weight, reduction, 2, total)], out, [s], grad)
+    check_gradients([loss.nll_backward(grad, x, target, weight, reduction, 2, total)], out, [s], grad)
 
 
 def test_nll_errors() -> None:
@@ -165,9 +165,9 @@ def test_nll_errors() -> None:
         (np.array([[0, 1, 1]]), RuntimeError),
     ):
         with pytest.raises(error):
-            loss.nll_loss_forward(x, target, None, 1, -100)
+            loss.nll_forward(loss.checked_nll(x, target, None), target, None, 1, -100)
     with pytest.raises(RuntimeError, match="all 4 classes"):
-        loss.nll_loss_forward(x, np.array([0, 1, 1]), rand(3), 1, -100)
+        loss.checked_nll(x, np.array([0, 1, 1]), rand(3))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
