@@ -14,11 +14,10 @@ from ...ir.lower.kernels import lower
 from ...ir.lower.passes import LENGTH, PLACES
 from ...ir.lower.reductions import NAMES as REDUCTIONS
 from ...ir.lower.scalars import NAMED_NUMBERS
-from ...ir.lower.scans import PLACE
 from ...ir.lower.windows import OVER_TAPS, RANGE
 from ...ir.reader import read_assignments
 from ...ir.routines import FUNCTIONS, TO_INDEX, Routines
-from ...ir.scans import AFTER, BEFORE, NATIVE_SCANS
+from ...ir.scans import AFTER, BEFORE, NATIVE_SCANS, PLACE
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.source import Located, Place
 from ..read.fields import report_scalar

@@ -48,12 +48,13 @@ def run_body(
     if 0 in shape:
         if all(kept):
             return given([xp.zeros(shape, dtype=result_dtype(xp, kind, rows[0], dtype)) for kind in kinds])
-        if nonempty:
+        if nonempty and axes:
             check_nonempty(shape, dim, nonempty)
-    if not shape:
-        one = [None if a is None else xp.reshape(a, (1,)) for a in (*rows, *shared)]
-        found = several(form(*functions, 0, 1, *one, *numbers))
-        return given([xp.reshape(r, ()) for r in found])
+    if not axes:  # each element is a row
+        each = [xp.reshape(a, (*shape, 1)) for a in rows]
+        each += [None if a is None else xp.reshape(a, (1,)) for a in shared]
+        found = several(form(*functions, len(shape), 1, *each, *numbers))
+        return given([xp.reshape(r, shape) for r in found])
     axis = axes[0] if len(axes) == 1 else axes
     wide_shape = sizes_beside(shape, axes)
     beside = [None if a is None else xp.reshape(a, wide_shape) for a in shared]
@@ -65,7 +66,7 @@ def run_body(
 
 def result_dtype(xp: Any, kind: str, row: Array, asked: Any) -> Any:
     """The dtype of a result that has rows, by what its elements are: as ``kernels.bodies.result_dtype``."""
-    if kind == "bool":
-        return xp.bool
+    if kind in ("bool", "int64"):
+        return getattr(xp, kind)
     counted = kind == "running" and asked is None and (is_integral(xp, row) or is_bool(xp, row))
     return xp.int64 if counted else row.dtype

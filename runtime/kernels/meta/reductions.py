@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..dims import wrap_dim
-from ..dtypes import INT64, INTEGRAL, UINT8, real_dtype
+from ..dtypes import INT64, real_dtype
 from ..reductions import check_hash, check_nonempty, restored_shape
 from ..sorting import check_search, kthvalue_dim, topk_dim
 from .array import MetaArray, broadcast_shapes
@@ -27,12 +27,6 @@ def meta_var_mean(self: MetaArray, dim: Dims, keepdim: bool) -> tuple[MetaArray,
     return meta_var(self, dim, keepdim), meta_reduced(self, dim, keepdim)
 
 
-def meta_test(self: MetaArray, dim: Dims, keepdim: bool) -> MetaArray:
-    """``all`` and ``any``; an empty ``dim`` folds nothing."""
-    dtype = UINT8 if self.dtype == UINT8 else BOOL
-    return MetaArray(self.shape, dtype) if dim == () else meta_reduced(self, dim, keepdim, dtype)
-
-
 def meta_selected(self: MetaArray, dim: int, keepdim: bool) -> tuple[MetaArray, MetaArray]:
     """Values and indices of an operator that selects one element along ``dim``."""
     indices = meta_reduced(self, (dim,), keepdim, INT64)
@@ -44,17 +38,6 @@ def meta_selected(self: MetaArray, dim: int, keepdim: bool) -> tuple[MetaArray, 
 def meta_kthvalue(self: MetaArray, k: int, dim: int, keepdim: bool) -> tuple[MetaArray, MetaArray]:
     kthvalue_dim(self.shape, k, dim)
     return meta_selected(self, dim, keepdim)
-
-
-def meta_cumprod(self: MetaArray, dim: int, dtype: DType | None = None) -> MetaArray:
-    """A cumulative sum or product: int64 for bools and integers unless ``dtype`` is given.
-    NotImplementedError for bool as ``dtype``."""
-    wrap_dim(dim, self.ndim)
-    if dtype is None:
-        dtype = INT64 if self.dtype.char in INTEGRAL else self.dtype
-    elif dtype.kind == "b":
-        raise NotImplementedError("not implemented for 'Bool'")
-    return MetaArray(self.shape, dtype)
 
 
 def meta_along(self: MetaArray, dim: int) -> MetaArray:
