@@ -22,6 +22,7 @@ from .reduced import upcast
 from .sums import SUMMED, sum_floats
 
 Array = Any  # an ndarray, or the 0-d result of a ufunc
+Reducing = Any  # numpy.ufunc, whose stubs let no positions say what is kept
 BOOL = np.dtype(bool)
 
 
@@ -157,7 +158,7 @@ def row_starts(rows: int, columns: int) -> Array:
     return np.arange(0, rows * columns, columns)
 
 
-def _extreme(ufunc: np.ufunc, self: Array, axes: tuple[int, ...], keepdim: bool) -> Array:
+def _extreme(ufunc: Reducing, self: Array, axes: tuple[int, ...], keepdim: bool) -> Array:
     return ufunc.reduce(self, axes, None, None, keepdim)
 
 
@@ -188,7 +189,7 @@ def evenly_distribute(grad_output: Array, self: Array, value: Array) -> Array:
 # -- tests -------------------------------------------------------------------------------------------
 
 
-def _tested(ufunc: np.ufunc, self: Array, axes: tuple[int, ...], keepdim: bool) -> Array:
+def _tested(ufunc: Reducing, self: Array, axes: tuple[int, ...], keepdim: bool) -> Array:
     self = with_truth(self)
     result = ufunc.reduce(self, axes, None, None, keepdim)
     return result.astype(UINT8) if self.dtype == UINT8 else result
