@@ -262,8 +262,11 @@ class _BodyReader:
         """Report what is no part of the language in what is assigned; a result may be a sum over rows."""
         match value:
             case Conditional(Name(operand), Call(Name(function)) as total, Constant(value=None)) if (
-                function == COLUMN_SUM and operand in self.optional and self.masked
+                function == COLUMN_SUM and operand in self.optional
             ):
+                if not self.masked:
+                    at, expected = value.otherwise.span[0], f"an argument bool[{len(self.results)}] {MASK}"
+                    self.wrong("only a result that a mask asks for may be None", at, 4, expected)
                 self.there |= {operand}
                 self.assigned(name, total)
                 self.there -= {operand}

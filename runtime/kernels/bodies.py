@@ -165,7 +165,7 @@ def _of_tables(
     else:
         dtypes = [result_dtype(kind, own_dtype, dtype) for kind in results[1]]
         found = plan.of_many(calls, operands, len(rows) + len(singles), dtypes)
-    return found[0] if len(found) == 1 else found
+    return given(found)
 
 
 def _narrowed(array: Array | None, dtype: DType) -> Array | None:
