@@ -215,6 +215,10 @@ def _reduce_logical(ufunc: np.ufunc, self: Array, dim: Dims, keepdim: bool) -> A
     return result.astype(UINT8) if self.dtype == UINT8 else result
 
 
+#: The reductions of bodies that are as a dtype, which may be another than that of rows.
+ADDED = ("sum", "prod", "mean", "column_sum")
+
+
 def folded(dtype: DType | None, name: str, row: Array, axis: int | tuple[int, ...], *places: Array) -> Array:
     """What a reduction of bodies gives along axes of an array, which stay with size 1; sums, products and
     means as ``dtype``, by default the array's, int64 for bools and integers, of which there is no mean."""
@@ -225,7 +229,7 @@ def fold_rows(
     dtype: DType | None, name: str, row: Array, axes: tuple[int, ...], keepdim: bool, *places: Array
 ) -> Array:
     """The same over several axes; they go unless ``keepdim``."""
-    asked = (dtype,) if name in ("sum", "prod", "mean", "column_sum") else places
+    asked = (dtype,) if name in ADDED else places
     return np.asarray(_FOLDS[name](row, axes, keepdim, *asked))
 
 

@@ -196,7 +196,9 @@ OPERATORS = """\
     np.sum(scipy.special.softmax(self, axis=dim), axis=others(self, [dim])) * weight
     if self.ndim else weight
 
-- func: weighed_backward_of(Tensor self, Tensor other, Tensor? weight, int[1] dim, bool[3] output_mask) -> (Tensor, Tensor, Tensor)
+- func: >
+    weighed_backward_of(Tensor self, Tensor other, Tensor? weight, int[1] dim, bool[3] output_mask) ->
+    (Tensor, Tensor, Tensor)
   tags: internal
   body: |
     over self[dim: n], other[dim: n], weight[n]
@@ -418,7 +420,8 @@ for shape, dims in (((3, 4), (1,)), ((400, 300), (1,)), ((2, 3, 4), (0, 2))):
             beside = 1 if weight is None else weight.to(tengen.float64).numpy().reshape(
                 [n if d in dims else 1 for d, n in enumerate(shape)])
             g = wide[0] * beside
-            right = g - (g * wide[1]).mean(dims, keepdims=True), (wide[0] * wide[1]).sum(others), wide[0].sum(others)
+            right = g - (g * wide[1]).mean(dims, keepdims=True), (wide[0] * wide[1]).sum(others)
+            right = *right, wide[0].sum(others)
             for mask in itertools.product((False, True), repeat=3):
                 found = op(grad, x, weight, dims, mask)
                 shapes = op(*[t if t is None else t.to("meta") for t in (grad, x, weight)], dims, mask)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..dims import axes_of, other_axes, reduced_shape, wrap_dims
 from ..moments import degrees_of_freedom
-from ..reductions import check_nonempty, count, restored_shape
+from ..reductions import ADDED, check_nonempty, count, restored_shape
 from .common import Array, as_array, cast, is_bool, is_complex, is_integral, is_real, number_of
 
 Dims = tuple[int, ...] | None
@@ -166,7 +166,7 @@ def at(xp: Any, self: Array, axes: tuple[int, ...], keepdim: bool, places: Array
 
 def folded(xp: Any, dtype: Any, name: str, row: Array, axis: int | tuple[int, ...], *places: Array) -> Array:
     """What ``kernels.reductions.folded`` gives."""
-    asked = (dtype,) if name in ("sum", "prod", "mean", "column_sum") else places
+    asked = (dtype,) if name in ADDED else places
     return _FOLDS[name](xp, row, axis if isinstance(axis, tuple) else (axis,), True, *asked)
 
 
