@@ -21,6 +21,8 @@ ALONG, SLICES, FLAT = "along", "slices", "flat"
 SET, SUM = "set", "sum"
 #: The kernels that make the zeros that are added to, and put what was read in the corner of zeros.
 ZEROS, CORNER = "zeros_of", "in_corner"
+#: Those that put a dim of size 1 where there is none, and take it away.
+WITH_DIM, WITHOUT_DIM = "with_dim", "without_dim"
 _SET, _TRUE = Constant(SET), Constant(True)
 #: The ways to meet what stands there, and what native kernels compute then: as NumPy does at NaN and zeros of
 #: either sign.
@@ -57,6 +59,7 @@ class Access:
     include_self: Expr = _TRUE
     factor: str = ""  # a number by which the source is multiplied
     corner: str = ""  # of what reads, the sizes of zeros in whose front corner it stands
+    keeps: Expr = _TRUE  # whether indices, and what is written or read, have the dim; else it is of size 1
 
     @property
     def checked_by(self) -> str:
@@ -82,11 +85,25 @@ class Access:
         if self.sizes:
             base = Call(function(ZEROS), (base, Name(self.source)))
         given = [function(self.checked_by)] if checked and self.checked_by else []
-        given += [base, *([Name(self.dim)] if self.dim else []), Name(self.index)]
+        given += [base, *([Name(self.dim)] if self.dim else []), self._with_dim(function, self.index)]
         if self.source:
-            given += [Name(self.source), *self._how()]
+            source = Name(self.source) if self.single else self._with_dim(function, self.source)
+            given += [source, *self._how()]
         made = Call(function(self.kernel), tuple(given))
-        return Call(function(CORNER), (made, Name(self.corner))) if self.corner else made
+        if self.corner:
+            return Call(function(CORNER), (made, Name(self.corner)))
+        return made if self.source else self._by_keeping(made, function, WITHOUT_DIM)
+
+    def _with_dim(self, function: Callable[[str], Expr], operand: str) -> Expr:
+        """Indices, or what is written, with the dim."""
+        return self._by_keeping(Name(operand), function, WITH_DIM)
+
+    def _by_keeping(self, expr: Expr, function: Callable[[str], Expr], other: str) -> Expr:
+        """An expression where the dim is kept, and what a function makes of it where it is not."""
+        if self.keeps == _TRUE:
+            return expr
+        made = Call(function(other), (expr, Name(self.dim)))
+        return made if self.keeps == Constant(False) else Conditional(self.keeps, expr, made)
 
     def _how(self) -> list[Expr]:
         """How the source is written; what is usual is left out at the end."""
@@ -103,9 +120,16 @@ class Access:
 
     @property
     def kernels(self) -> tuple[str, ...]:
-        """All kernels that are called."""
+        """The kernels that are called."""
         more = (*([ZEROS] if self.sizes else []), *([CORNER] if self.corner else []))
         return (self.kernel, *more)
+
+    @property
+    def of_shapes(self) -> tuple[str, ...]:
+        """The functions that are called and ask for shapes alone, so that backends may share them."""
+        check = [self.checked_by] if self.checked_by else []
+        dims = [] if self.keeps == _TRUE else [WITH_DIM] if self.source else [WITH_DIM, WITHOUT_DIM]
+        return (*check, *dims)
 
     @property
     def adds(self) -> bool:
@@ -179,20 +203,23 @@ def _leaves(fold: Expr) -> frozenset[str] | None:
     return None
 
 
-def body_that_reads(base: str, dim: str, kind: str, index: str, corner: str = "") -> str:
+def body_that_reads(base: str, dim: str, kind: str, index: str, keeps: Expr, corner: str = "") -> str:
     """The text of a body that reads."""
-    over = _over(kind, dim, [base, index])
+    over = _over(kind, dim, [base, index], keeps)
     return f"over {over}\nout = {base}[{index}]" + (f" in zeros({corner})" if corner else "")
 
 
-def body_that_adds(sizes: str, dim: str, kind: str, index: str, source: str) -> str:
+def body_that_adds(sizes: str, dim: str, kind: str, index: str, source: str, keeps: Expr) -> str:
     """The text of a body that adds to zeros."""
-    over = _over(kind, dim, [f"zeros({sizes})", index, source])
+    over = _over(kind, dim, [f"zeros({sizes})", index, source], keeps)
     return f"over {over}\nout[{index}] = out[{index}] + {source}"
 
 
-def _over(kind: str, dim: str, operands: Sequence[str]) -> str:
+def _over(kind: str, dim: str, operands: Sequence[str], keeps: Expr) -> str:
     first, index, *sources = operands
     along = "" if kind == FLAT else f"{dim}: "
     of_index = along if kind == ALONG else ""
-    return ", ".join([f"{first}[{along}m]", f"{index}[{of_index}n]", *[f"{s}[{along}n]" for s in sources]])
+    n = "n" if keeps == _TRUE else "1" if keeps == Constant(False) else f"n if {write(keeps)} else 1"
+    return ", ".join(
+        [f"{first}[{along}m]", f"{index}[{of_index}{n}]", *[f"{s}[{along}{n}]" for s in sources]]
+    )

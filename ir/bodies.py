@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import combinations
 
+from . import scans
 from .expressions import (
     ELEMENTWISE_COMPARISONS,
     Assigned,
@@ -69,6 +70,15 @@ IN_COLUMNS, DOWN = "_in_columns", "m"
 SUMS = "_sums"
 
 
+class Along(Enum):
+    """How an argument says over which dims rows are."""
+
+    ONE = "one"  # it is a dim
+    SEVERAL = "several"  # it lists them; none is all
+    LISTED = "[]"  # the same, but where the list is empty there is none: None is all
+    SIZES = "sizes"  # it has the sizes of the last ones
+
+
 class Kind(Enum):
     """What the elements of a value are: of the dtype of the rows, or of which."""
 
@@ -110,7 +120,7 @@ class BodyCall:
     nonempty: str  # a reduction for which rows must have elements, or ""
     asked: Expr  # whether each is asked for, or None
     dim: Expr
-    sizes: str  # of the argument that has the sizes of the last dims, if ``dim`` is that
+    sizes: str  # of the argument that has the sizes of the last dims, if ``dim`` is that; or Along.LISTED
     keepdim: Expr
     dtype: Expr  # in which rows are taken, or None
     rows: tuple[Expr, ...]
@@ -173,8 +183,7 @@ class Body:
     """Statements over rows: of arguments and what was computed before, by functions, reductions and scans."""
 
     dim: str  # the argument that says along which dim rows are, or over which; "" where they are over all
-    several: bool  # whether it may be several dims, or none for all of them
-    sizes: bool  # whether it is the sizes of these dims, which are the last ones
+    along: Along  # and how
     rows: tuple[str, ...]  # the operands
     singles: tuple[str, ...]  # those that are one number for each row
     shared: tuple[str, ...]  # those that are one row, for all
@@ -185,6 +194,16 @@ class Body:
     masked: bool  # whether an argument says which results are asked for
     statements: tuple[tuple[str, Expr], ...]
     results: tuple[str, ...]
+
+    @property
+    def several(self) -> bool:
+        """Whether there may be several such dims."""
+        return self.along is not Along.ONE
+
+    @property
+    def sizes(self) -> bool:
+        """Whether an argument has the sizes of these dims, which are the last ones."""
+        return self.along is Along.SIZES
 
     @property
     def keepdim(self) -> Expr:
@@ -368,10 +387,13 @@ class Body:
         Reductions keep the axes.
         """
         needed = self._needed() if self.masked else {}
-        steps: list[Expr] = [
-            Assigned(target, _where_asked(rewritten(_asked(expr), _of_arrays), needed.get(target, ())))
-            for target, expr in self.statements
-        ]
+        steps: list[Expr] = []
+        known: dict[Expr, Expr] = {}
+        for target, expr in self.statements:
+            value = rewritten(rewritten(_asked(expr), _of_arrays), lambda part: known.get(part, part))
+            value = _where_asked(value, needed.get(target, ()))
+            known[value] = Name(target)
+            steps.append(Assigned(target, value))
         results = [Name(name) for name in self.results]
         last = steps[-1]
         assert isinstance(last, Assigned)
@@ -437,7 +459,7 @@ def kind_of(expr: Expr, known: Mapping[str, Kind]) -> Kind:
             return Kind.CONDITION
         case Call(Name("any" | "all")):
             return Kind.TEST
-        case Call(Name(name)) if name in PLACES:
+        case Call(Name(name)) if name in PLACES or name in scans.PLACES:
             return Kind.INT64
         case Subscript(value):
             return kind_of(value, known)

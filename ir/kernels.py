@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from .expressions import Expr, Name, Subscript
+from .expressions import Expr, Name, Subscript, replaced
 
 #: The scalar types that native kernels are made for.
 SCALARS = ("float32", "float64")
@@ -72,6 +72,14 @@ class NativeKernel:
         inputs = [o.of_dtype(dtype if o.dims else "float32") for o in self.inputs]
         outputs = [o.of_dtype(dtype) for o in self.outputs]
         return replace(self, name=f"{self.name}_{dtype}", inputs=tuple(inputs), outputs=tuple(outputs))
+
+    @property
+    def defined(self) -> dict[str, Expr]:
+        """What each statement gives its name to, as an expression of operands alone."""
+        known: dict[str, Expr] = {}
+        for name, expr in self.statements:
+            known[name] = replaced(expr, known)
+        return known
 
     @property
     def is_elementwise(self) -> bool:

@@ -174,7 +174,7 @@ class _Reader:
 
     def assignment(self, node: ast.stmt) -> tuple[Expr, Expr]:
         match node:
-            case ast.Assign([ast.Name() | ast.Subscript() as target], value):
+            case ast.Assign([ast.Name() | ast.Subscript() | ast.Tuple() as target], value):
                 return self.read(target), self.read(value)
         none = Foreign(type(node).__name__, span=self.span(node))
         return none, none

@@ -200,6 +200,8 @@ class Types:
     def _of_call(self, expr: Call) -> ValueType:
         given = [self.of(a) for a in (*expr.arguments, *expr.keywords)]
         match expr.function:
+            case Attribute(value, "conjugate") if self.of(value).is_number:
+                return self.of(value)
             case Attribute(value, name) if (of := self.of(value)).may_be_array:
                 if of.is_array and not given and name in self.environment.methods:
                     return self.environment.methods[name]

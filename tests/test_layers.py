@@ -73,6 +73,7 @@ IR = (
     "contractions",
     "views",
     "accesses",
+    "factories",
     "windows",
     "lower",
 )

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ...ir.accesses import ALONG, SET, SLICES, SUM, Access, body_that_adds, body_that_reads
-from ...ir.expressions import Name
+from ...ir.expressions import Constant, Name
 from ...ir.writer import write
 from ..model.diagnostics import Report
 from ..model.schema import Argument, BaseType, ListType, OperatorName, Return, Schema
@@ -18,7 +18,7 @@ from ..model.source import Entry, Located
 from .accesses import read_access
 from .expand import Declared
 
-_TENSOR, _INT = BaseType("Tensor"), BaseType("int")
+_TENSOR, _INT, _BOOL = BaseType("Tensor"), BaseType("int"), BaseType("bool")
 _SIZES = ListType(BaseType("SymInt"), None)
 _GRAD, _OF_SIZES = "grad_output", "self_sizes"
 _NONE = "non_differentiable"
@@ -54,6 +54,8 @@ def _located(value: object, like: Located) -> Located:
 def _batching(access: Access) -> dict[str, object]:
     """What vmap does: the operator with one more dim, or a function of runtime/formulas/batching.py."""
     base, dim, index, source = access.base, access.dim, access.index, access.source
+    if access.keeps != Constant(True):
+        return {"decompose": _decomposed(access)}
     if access.kind == ALONG and not access.sizes and not access.corner:
         tensors = {} if source else {"tensors": [index, base]}
         return {**tensors, "dims": dim, "atleast_1d": True}
@@ -72,6 +74,16 @@ def _batching(access: Access) -> dict[str, object]:
     if access.kind == SLICES and not access.sizes:
         return {f"{base}, {source}": {"dims": dim}, "else": rule}
     return rule
+
+
+def _decomposed(access: Access) -> str:
+    """What indices that have lost the dim mean, by operators whose indices have it."""
+    where = f"{access.dim}, {access.index}"
+    if not access.source:
+        return f"selected({access.base}, {where}, {write(access.keeps)})"
+    base = f"{access.source}.new_zeros({access.base})" if access.sizes else access.base
+    how = [write(e) for e in (access.keeps, access.fold, access.include_self)]
+    return f"placed({base}, {where}, {access.source}, {', '.join(how)})"
 
 
 def _values(function: str, *given: str) -> dict[str, object]:
@@ -142,11 +154,11 @@ class _Transposed:
         if access.single:
             cleared = _call(schema, {access.base: "grad", access.source: "grad.new_zeros(())"})
             return f"(grad - {cleared}).sum()"
-        corner = _OF_SIZES if access.kind == ALONG else ""
+        corner = _OF_SIZES if access.kind == ALONG and access.keeps == Constant(True) else ""
         reads = self.operator(schema.name, corner, adds=False)
         self.pair(reads, _GRAD, self.operator(reads.name, _OF_SIZES, adds=True), corner)
         found = _call(reads, {_GRAD: "grad", corner: f"{access.source}.shape"})
-        if access.kind != ALONG:
+        if not corner:
             found += f".reshape({access.source}.shape)"
         if access.factor:
             found = f"{found} * {access.factor}.conjugate()"
@@ -160,9 +172,13 @@ class _Transposed:
         arguments += [Argument(_OF_SIZES, _SIZES)] if sizes else []
         arguments += [Argument(access.dim, _INT)] if access.dim else []
         arguments += [Argument(access.index, _TENSOR)]
+        arguments += [Argument(access.keeps.id, _BOOL)] if isinstance(access.keeps, Name) else []
         schema = Schema(OperatorName(f"{base}_backward"), tuple(arguments), (), (), (Return(_TENSOR),))
         where = access.dim, access.kind, access.index
-        text = body_that_adds(sizes, *where, _GRAD) if adds else body_that_reads(_GRAD, *where, sizes)
+        if adds:
+            text = body_that_adds(sizes, *where, _GRAD, access.keeps)
+        else:
+            text = body_that_reads(_GRAD, *where, access.keeps, sizes)
         fields = {
             "doc": f"The gradient of ``{of}`` of a tensor of a size.",
             "tags": ["generated", "internal"],

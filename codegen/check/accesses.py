@@ -88,9 +88,10 @@ class _AccessReader(BodyReader):
 
     def operands(self, operands: Sequence[Expr]) -> None:
         """Read what is read or changed, the indices, and what is written."""
-        names, dims = zip(*[self.operand(o) for o in operands], strict=True)
+        names, dims, keeps = zip(*[self.operand(o) for o in operands], strict=True)
         if not self.good:
             return
+        self.keeps: Expr = keeps[1]
         self.base, self.index, self.source = names[0], names[1], names[2] if len(names) > 2 else ""
         self.zeros = isinstance(operands[0], Subscript) and isinstance(operands[0].value, Call)
         self.dim, self.check = self.dim_of(dims[0])
@@ -105,12 +106,15 @@ class _AccessReader(BodyReader):
         if self.source and (dims[2] or "") != along:
             expected = f"{self.source}[{self.dim}: n]" if self.dim else f"{self.source}[n]"
             self.wrong("what is written is along the same dim", operands[2], expected)
+        if keeps[0] != Constant(True) or len({*keeps[1:]}) > 1:
+            expected = "indices and what is written have the dim, or have lost it, together"
+            self.wrong("this has another size along the dim", operands[-1], expected)
         if self.check and self.good:
             self.checked(dims[0])
         self.all_named()
 
-    def operand(self, expr: Expr) -> tuple[str, Expr | None]:
-        """The name of an operand, and the dim that it is along; None where it has none."""
+    def operand(self, expr: Expr) -> tuple[str, Expr | None, Expr]:
+        """The name of an operand, the dim that it is along, or None, and whether it has that."""
         match expr:
             case Subscript(Name(name), index):
                 if name not in self.tensors:
@@ -126,14 +130,31 @@ class _AccessReader(BodyReader):
                     )
             case _:
                 self.wrong("this is no operand", expr, _HEAD)
-                return "", None
+                return "", None, Constant(True)
         match index:
             case Name():
-                return name, None
-            case Slice(lower, Name(), None) if lower is not None:
-                return name, lower
+                return name, None, Constant(True)
+            case Slice(lower, size, None) if lower is not None and size is not None:
+                return name, lower, self.keeps_dim(name, size)
         self.wrong("a dim has a name for its size", expr, f"{name}[dim: m], or {name}[m]")
-        return name, None
+        return name, None, Constant(True)
+
+    def keeps_dim(self, name: str, size: Expr) -> Expr:
+        """Whether a dim of such a size is there: not where it is 1."""
+        match size:
+            case Name():
+                return Constant(True)
+            case Constant(1):
+                return Constant(False)
+            case Conditional(Name(keeps) as argument, Name(), Constant(1)):
+                if self.types.get(keeps) != "bool":
+                    known = [n for n, t in self.types.items() if t == "bool"]
+                    expected = one_of(known) if known else "an argument bool keepdim"
+                    self.wrong(f'"{keeps}" is no bool argument', size, expected, suggestion(keeps, known))
+                return argument
+        expected = f"{name}[dim: n], {name}[dim: 1], or {name}[dim: n if keepdim else 1]"
+        self.wrong("this is no size", size, expected)
+        return Constant(True)
 
     def dim_of(self, dim: Expr | None) -> tuple[str, str]:
         """The argument that says the dim, and the function that checks it, in whose call the argument is."""
@@ -199,7 +220,7 @@ class _AccessReader(BodyReader):
             return None
         return Access(
             self.kind, self.base, self.zeros, self.dim, self.check, self.index, source, single, fold, include,
-            factor, corner,
+            factor, corner, self.keeps,
         )  # fmt: skip
 
     def check_single(self, value: Expr, single: bool, fold: Expr) -> None:
@@ -215,7 +236,7 @@ class _AccessReader(BodyReader):
         match value:
             case Operation("in", (read, Call(Name(function), (Name(sizes),), ()))) if function == _ZEROS:
                 value, corner = read, sizes
-                if self.types.get(sizes) not in _SIZES or self.kind != ALONG:
+                if self.types.get(sizes) not in _SIZES or self.kind != ALONG or self.keeps != Constant(True):
                     self.wrong(
                         "zeros have sizes that an argument lists, along a dim", value, "SymInt[] sizes"
                     )

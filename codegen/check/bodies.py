@@ -26,6 +26,7 @@ from ...ir.bodies import (
     PLACES,
     REDUCTIONS,
     SCAN,
+    Along,
     Body,
     Kind,
     is_number,
@@ -43,7 +44,7 @@ from ...ir.expressions import (
 )
 from ...ir.lower.reductions import NAMES as NATIVE_REDUCTIONS
 from ...ir.reader import read_assignments
-from ...ir.scans import AFTER, BEFORE, REVERSE, SCANS, Scan
+from ...ir.scans import AFTER, BEFORE, NAMES as SCANS, PLACE, REVERSE, Scan
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.operators import Primitive
 from ..model.schema import Schema
@@ -60,10 +61,15 @@ _OPERATORS = frozenset({"+", "-", "*", "/", "**", "-x", *ELEMENTWISE_COMPARISONS
 _NUMBERS = ("float", "int", "Scalar")
 #: The argument that says in which dtype rows are taken.
 _DTYPE = "dtype"
-#: How an argument says over which dims rows are: it names one; or several, or none for all; or it has
-#: the sizes of the last ones.
-ONE, SEVERAL, SIZES = "one", "several", "sizes"
-_DIMS = ("int", "int?", "int[]", "int[1]", "int[]?", "int[1]?")
+#: The types of arguments that say over which dims rows are.
+_DIMS = {
+    "int": Along.ONE,
+    "int?": Along.SEVERAL,
+    "int[]": Along.SEVERAL,
+    "int[1]": Along.SEVERAL,
+    "int[1]?": Along.SEVERAL,
+    "int[]?": Along.LISTED,
+}
 
 
 def follows_of_rows(schema: Schema, body: Located) -> dict[str, Located]:
@@ -74,14 +80,15 @@ def follows_of_rows(schema: Schema, body: Located) -> dict[str, Located]:
     dims = _dims(schema)
     if dim and dim not in dims:
         return {}
-    rules = {ONE: {"dims": Located(dim, body.place)}, SEVERAL: "reduction", SIZES: "leading"}
+    one = {"dims": Located(dim, body.place)}
+    rules = {Along.ONE: one, Along.SEVERAL: "reduction", Along.SIZES: "leading"}
     layout = tuple([Located("contiguous", body.place) for _ in schema.returns])
     follows = {
         "dtypes": Located("floating, reduced", body.place),
         "layout": layout[0] if len(layout) == 1 else Located(layout, body.place),
     }
     # What rows share may be batched or not, and sums over rows are not over batches.
-    of_rows = all([dim or length == DOWN for _, dim, length in operands])
+    of_rows = all([dims.get(dim) in rules or (not dim and length == DOWN) for _, dim, length in operands])
     if operands and of_rows and COLUMN_SUM not in str(body.value):
         follows["batching"] = Located(rules[dims[dim]], body.place)
     return follows
@@ -98,16 +105,14 @@ def result_of(body: Body, of_floats: bool) -> str:
     return "same" if kinds <= {Kind.OWN, *totals} else "dynamic"
 
 
-def _dims(schema: Schema) -> dict[str, str]:
-    """The arguments that may say over which dims rows are, and how: one of ONE, SEVERAL and SIZES."""
-    found = {}
-    for a in schema.arguments:
-        kind = str(a.type)
-        if kind == "SymInt[]":
-            found[a.name] = SIZES
-        elif kind.replace("SymInt", "int") in _DIMS:
-            found[a.name] = ONE if kind in ("int", "SymInt") else SEVERAL
-    return found
+def _dims(schema: Schema) -> dict[str, Along]:
+    """The arguments that may say over which dims rows are, and how."""
+    kinds = {a.name: str(a.type) for a in schema.arguments}
+    known = {"SymInt[]": Along.SIZES, **_DIMS}
+    found = {
+        name: known.get(kind) or known.get(kind.replace("SymInt", "int")) for name, kind in kinds.items()
+    }
+    return {name: along for name, along in found.items() if along is not None}
 
 
 def body_of(
@@ -169,8 +174,8 @@ class _BodyReader:
             report_scalar(self.located, message, "name = expression", self.report)
             return None
         self.numbers.discard(dim)
-        kind = _dims(self.schema)[dim] if dim else SEVERAL
-        self.several = kind != ONE
+        along = _dims(self.schema)[dim] if dim else Along.SEVERAL
+        self.several = along is not Along.ONE
         statements = tuple([s for target, value in read if (s := self.statement(target, value)) is not None])
         self.check_results(statements)
         mentioned = {name for _, value in statements for name in names_in(value)}
@@ -181,8 +186,7 @@ class _BodyReader:
         keeps, takes_dtype = [any([a.name == n for a in self.schema.arguments]) for n in (KEEPDIM, _DTYPE)]
         made = Body(
             dim,
-            self.several,
-            kind == SIZES,
+            along,
             self.rows,
             self.singles,
             shared,
@@ -243,7 +247,8 @@ class _BodyReader:
             expected = f"{target.id}_, which is the result" if target.id in self.named else "another name"
             self.wrong(f'"{target.id}" is a function', at, length, expected)
             return None
-        if target.id in (ASKED, AXIS, FOLD, SCAN, BEFORE, AFTER, *NATIVE_REDUCTIONS) or is_called(target.id):
+        own = ASKED, AXIS, FOLD, SCAN, BEFORE, AFTER, PLACE, *NATIVE_REDUCTIONS
+        if target.id in own or is_called(target.id):
             self.wrong(f'generated code uses the name "{target.id}" itself', at, length, "another name")
             return None
         self.assigned(target.id, value)
@@ -391,7 +396,7 @@ class _BodyReader:
 
     def order(self, name: str, at: int) -> None:
         """Report a scan of rows whose elements have no order, or in which a name means two things."""
-        hidden = {a.name for a in self.schema.arguments} & {SCAN, BEFORE, AFTER}
+        hidden = {a.name for a in self.schema.arguments} & {SCAN, BEFORE, AFTER, PLACE}
         if hidden:
             self.wrong(
                 f'scans use the name "{one_of(sorted(hidden))}" themselves', at, len(name), "another name"

@@ -21,6 +21,7 @@ class BodyKind(Enum):
     VIEW = "what is shown"
     CONTRACTION = "what is multiplied and summed"
     ACCESS = "what is read or written at indices"
+    FACTORY = "what the elements of a new tensor are"
 
 
 #: What is the same along each dim, and for each place of the result.
@@ -33,6 +34,8 @@ def kind_of_body(schema: Schema, body: Located | None) -> BodyKind | None:
         return None
     if schema.is_view or any([r.type.is_tensor_list for r in schema.returns]):
         return BodyKind.VIEW
+    if not any([a.is_tensor_like for a in schema.arguments]):
+        return BodyKind.FACTORY
     if is_contraction(body):
         return BodyKind.CONTRACTION
     if is_access(body):

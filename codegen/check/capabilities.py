@@ -19,6 +19,7 @@ _KERNELS = {
     "bodies": "the kernel that runs the body of an operator over rows",
     "moves": "the kernel that moves elements as a body says; with _back behind its name, the transposed",
     "contractions": "the kernel that multiplies and sums as a form says; numpy is that of forms themselves",
+    "factories": "the kernel that makes a tensor of what the form of a body says of its elements",
     "views": "the kernel that shows what the body of a view says; with _back behind its name, the transposed",
     "sums": "the kernel that sums windows as a body says; with _back behind its name, the transposed",
     "maxima": "the kernel that takes the maxima of windows as a body says; with _back behind, the transposed",

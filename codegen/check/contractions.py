@@ -250,7 +250,7 @@ def derivatives_of_contraction(schema: Schema, body: Located, place: Place) -> l
     if made.alpha:
         tangent = f"scaled_by({tangent}, {made.alpha})"
     if made.added:
-        formulas[made.added] = f"scaled_by(grad, conj_number({made.beta}))" if made.beta else "grad"
+        formulas[made.added] = f"scaled_by(grad, {made.beta}.conjugate())" if made.beta else "grad"
         moved = f"scaled_by({made.added}_t, {made.beta})" if made.beta else f"{made.added}_t"
         moved = f"({moved} if {made.added}_p is not None else 0)" if made.optional else moved
         tangent = f"{tangent} + {moved}"
@@ -274,7 +274,7 @@ def _gradient(made: Contraction, which: int) -> str:
     given = other.name if other.conjugated else f"{other.name}.conj()"
     found = f"contracted('{in_text(made.out, other.dims, own.dims)}', grad, {given})"
     found += ".conj()" if own.conjugated else ""
-    return f"scaled_by({found}, conj_number({made.alpha}))" if made.alpha else found
+    return f"scaled_by({found}, {made.alpha}.conjugate())" if made.alpha else found
 
 
 def _batching(made: Contraction, place: Place) -> dict[str, Located]:

@@ -23,7 +23,7 @@ from ..read.keys import KEYS
 from .body_kinds import OF_PLACES, kind_of_body
 from .moves import is_move, linear
 from .tables import Tables
-from .windows import count_of_dims, is_maximum, is_window
+from .windows import count_of_dims, is_maximum, is_window, read_at
 
 _TENSOR = BaseType("Tensor")
 
@@ -229,8 +229,7 @@ class _Nn:
 
     def chosen(self, tensor: str) -> str:
         """What of a tensor is where the maxima are."""
-        dims = count_of_dims(self.schema, self.fields["body"])
-        return f"max_pool_gather({tensor}, {''.join(self.buffers)}, {dims})"
+        return read_at(tensor, "".join(self.buffers), count_of_dims(self.schema, self.fields["body"]))
 
     def of_transposed(self) -> Located | None:
         """The derivatives of an operator that puts elements back: they are moved again."""

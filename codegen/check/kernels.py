@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...ir.accesses import Access
-from ...ir.bodies import NATIVE_KERNELS, Body, BodyCall, kernel_of_body, name_without
+from ...ir.bodies import NATIVE_KERNELS, Along, Body, BodyCall, kernel_of_body, name_without
 from ...ir.contractions import FORMS as CONTRACTIONS, Contraction
 from ...ir.expressions import Attribute, Call, Constant, Elements, Expr, Lambda, Name, rewritten
+from ...ir.factories import FACTORY_FORMS, FULL, Factory
 from ...ir.moves import FORMS, Move
 from ...ir.views import VIEW_FORMS, View
 from ...ir.windows import Window
@@ -38,6 +39,7 @@ from .presence import by_presence
 from .primitives import Primitives
 from .tables import Tables
 
+EMPTY: Mapping[str, frozenset[str]] = {}
 # What a pointwise expression may ask of an array itself.
 _POINTWISE_ATTRIBUTES = frozenset({"dtype", "real", "imag", "astype", "conj", "conjugate"})
 
@@ -52,7 +54,7 @@ class Sources:
     formulas: FunctionIndex
     symbolics: FunctionIndex
     operators: OperatorTable
-    views: frozenset[str]  # the forms of views that have a body
+    forms: Mapping[str, frozenset[str]]  # the forms that kernels may ask for, those of views ...
     errors: frozenset[str]  # classes of exceptions that the runtime defines
     references: frozenset[str] | None  # those of the tests' references, where there are tests
     home: str = "runtime"  # the folder of these functions, as messages show it
@@ -85,17 +87,17 @@ class KernelVocabulary(Vocabulary):
         primitives: Primitives,
         pointwise: bool,
         generic: bool = False,
-        views: frozenset[str] = frozenset(),
+        forms: Mapping[str, frozenset[str]] = EMPTY,
     ) -> None:
-        """``generic``: functions are given ``xp`` before what the expression says; ``views`` are forms."""
-        super().__init__({*values, "xp", *([VIEW_FORMS] if views else [])})
-        self.views = views
+        """``generic``: functions are given ``xp`` before what the expression says."""
+        super().__init__({*values, "xp", *forms})
+        self.forms = forms
         self.generic = generic
         self.index, self.modules, self.primitives, self.pointwise = index, modules, primitives, pointwise
 
     def function(self, name: str) -> Sequence[Arity | None] | None:
         if (primitive := self.primitives.apart(name)) is not None:
-            return [_arity(primitive)]
+            return [arity_of(primitive)]
         found = self.index.find(name, self.modules) if name not in BUILTINS else ()
         arities = [function.arity() for function in found]
         if self.generic:
@@ -114,9 +116,9 @@ class KernelVocabulary(Vocabulary):
 
     def attribute(self, expr: Attribute, call: Call | None) -> Problem | None:
         name, known = expr.name, self.primitives
-        if expr.value == Name(VIEW_FORMS) and self.views:
-            close = suggestion(name, self.views)
-            return None if name in self.views else Problem(f'no view "{name}" has a body', "a view", close)
+        if isinstance(expr.value, Name) and (forms := self.forms.get(expr.value.id)) is not None:
+            close, of = suggestion(name, forms), expr.value.id
+            return None if name in forms else Problem(f'no body of "{name}" is among the {of}', help=close)
         if expr.value != Name("xp"):
             if self.pointwise and name not in _POINTWISE_ATTRIBUTES:
                 return Problem(
@@ -130,7 +132,7 @@ class KernelVocabulary(Vocabulary):
         if name in known.pointwise:
             if call is None or call.keywords:
                 return None
-            return call_problem(f"xp.{name}", [_arity(known.pointwise[name])], call)
+            return call_problem(f"xp.{name}", [arity_of(known.pointwise[name])], call)
         expected = "a pointwise primitive" if self.pointwise else "a primitive"
         if name in known.array:
             return Problem(f"xp.{name} is no pointwise primitive", expected) if self.pointwise else None
@@ -146,7 +148,7 @@ def _with_ways(formula: Formula, optional: Sequence[str]) -> Formula:
     return Formula(replace(formula.source, value=write(tree), starts=()), tree)
 
 
-def _arity(primitive: Primitive) -> Arity:
+def arity_of(primitive: Primitive) -> Arity:
     """How a primitive is called."""
     return Arity(tuple("abcd"[: primitive.arguments]), primitive.arguments, primitive.arguments)
 
@@ -207,8 +209,8 @@ class KernelChecker:
             primitives = self.sources.tables.primitives
             assert modules is not None
             pointwise = not EXPRESSIONS.isdisjoint(tags)
-            views = frozenset() if pointwise or schema.name.namespace else self.sources.views
-            vocabulary = KernelVocabulary(given, index, modules, primitives, pointwise, generic, views)
+            forms = EMPTY if pointwise or schema.name.namespace else self.sources.forms
+            vocabulary = KernelVocabulary(given, index, modules, primitives, pointwise, generic, forms)
         check_names(formula, vocabulary, self.report)
         self.results(formula, schema)
         calls = {}
@@ -254,12 +256,15 @@ class KernelChecker:
                 return self.contractions(declared, said)
             case Access():
                 return self.accesses(declared.fields["body"], said)
+            case Factory():
+                return self.factories(declared, said)
         return {}
 
     def bodies(self, schema: Schema, source: Located, body: Body) -> dict[str, Kernel]:
         """The kernels that run a body, of each backend that has one for that."""
         found = {}
         native = kernel_of_body(schema.name.method)
+        sizes = {Along.SIZES: body.dim, Along.LISTED: Along.LISTED.value}
         for backend in self.sources.tables.backends.values():
             name = "" if backend.group else str(backend.capabilities.get("bodies", ""))
             functions = self.sources.functions.find(name, self.modules[backend.name]) if name else ()
@@ -277,7 +282,7 @@ class KernelChecker:
                     body.nonempty,
                     body.asked,
                     Name(body.dim) if body.dim else body.dims,
-                    body.dim if body.sizes else "",
+                    sizes.get(body.along, ""),
                     body.keepdim,
                     Name("dtype") if body.takes_dtype else Constant(None),
                     tuple(map(Name, body.rows)),
@@ -332,6 +337,13 @@ class KernelChecker:
             return self.by_forms(declared, "views", None, call)
         form = Attribute(Name(VIEW_FORMS), of.schema.name.method)
         return self.by_forms(declared, "views", (form, *operand, *arguments))
+
+    def factories(self, declared: Declared, factory: Factory) -> dict[str, Kernel]:
+        """The kernels that make the tensors that a body says, of each backend that can."""
+        if (filled := factory.filled()) is not None:
+            return self.by_forms(declared, "factories", None, Call(Name(FULL), tuple(filled)))
+        form = Attribute(Name(FACTORY_FORMS), declared.schema.name.method)
+        return self.by_forms(declared, "factories", (form, *map(Name, factory.arguments)))
 
     @staticmethod
     def put_back(declared: Declared) -> tuple[Expr, ...]:
@@ -390,14 +402,16 @@ class KernelChecker:
         """The kernels that read or write at indices, of each backend whose modules have functions for it."""
         call = Formula(source, access.call(Name))
         backends = [b for b in self.sources.tables.backends.values() if not b.group]
-        checks = [self.sources.functions.find(access.checked_by, self.modules[b.name]) for b in backends]
+        find = self.sources.functions.find
+        anywhere = {n: [find(n, self.modules[b.name]) for b in backends] for n in access.of_shapes}
         found = {}
-        for backend, check in zip(backends, checks, strict=True):
+        for backend in backends:
             modules = self.modules[backend.name]
-            functions = [self.sources.functions.find(name, modules) for name in access.kernels]
-            if access.checked_by:
-                shared = [] if backend.runs_generically else next(filter(None, checks), [])
-                functions.append(check or shared)
+            functions = [find(name, modules) for name in (*access.kernels, *access.of_shapes)]
+            if not backend.runs_generically:
+                own = functions[len(access.kernels) :]
+                shared = [next(filter(None, of_name), []) for of_name in anywhere.values()]
+                functions[len(access.kernels) :] = [a or b for a, b in zip(own, shared, strict=True)]
             if all(functions):
                 calls = {each[0].name: each[0].qualified for each in functions}
                 found[backend.name] = Kernel(call, None, calls)

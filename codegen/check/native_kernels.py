@@ -14,20 +14,21 @@ from ...ir.lower.kernels import lower
 from ...ir.lower.passes import LENGTH, PLACES
 from ...ir.lower.reductions import NAMES as REDUCTIONS
 from ...ir.lower.scalars import NAMED_NUMBERS
-from ...ir.lower.scans import PLACE
 from ...ir.lower.windows import OVER_TAPS, RANGE
 from ...ir.reader import read_assignments
 from ...ir.routines import FUNCTIONS, TO_INDEX, Routines
-from ...ir.scans import AFTER, BEFORE, NATIVE_SCANS
+from ...ir.scans import AFTER, BEFORE, NATIVE_SCANS, PLACE
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.source import Located, Place
 from ..read.fields import report_scalar
 from ..read.keys import Key
+from .kernel_families import Counts, FamilyBody, families_of, head_of, members
 
 NATIVE_KERNEL_KEYS = {
     key.name: key
     for key in (
         Key("kernel", ("str",), "its name, its operands and its results"),
+        Key("counts", ("map",), "of a family, how many operands there are of each kind in each member"),
         Key("reduced", ("bool",), "whether there is one for each of float16 and bfloat16, too"),
         Key("body", ("str",), "assignments to names, the results among them"),
     )
@@ -79,24 +80,28 @@ def load_native_kernels(
     found: dict[str, NativeKernel] = {}
     for fields, _ in rows:
         head, body = fields["kernel"], fields["body"]
-        kernel = _kernel(head, body, routines, report)
-        if kernel is None:
-            continue
-        if not check.passes(kernel, f"{head.value}\n{body.value}", body.place):
-            continue
-        if kernel.name in found:
-            report.error(head.place, f'the kernel "{kernel.name}" is declared twice')
-        found[kernel.name] = kernel
-        if "reduced" in fields and fields["reduced"].value:
-            found.update({k.name: k for k in map(kernel.reduced, REDUCED)})
+        for counts in members(fields.get("counts"), report):
+            kernel = _kernel(head, body, counts, routines, report)
+            if kernel is None:
+                break
+            if not check.passes(kernel, f"{head_of(head.value, counts)}\n{body.value}", body.place):
+                break
+            if kernel.name in found:
+                report.error(head.place, f'the kernel "{kernel.name}" is declared twice')
+            found[kernel.name] = kernel
+            if "reduced" in fields and fields["reduced"].value:
+                found.update({k.name: k for k in map(kernel.reduced, REDUCED)})
     return found
 
 
-def _kernel(head: Located, body: Located, routines: Routines, report: Report) -> NativeKernel | None:
-    read = _HEAD.fullmatch(head.value)
+def _kernel(
+    head: Located, body: Located, counts: Counts, routines: Routines, report: Report
+) -> NativeKernel | None:
+    text = head_of(head.value, counts)
+    read = _HEAD.fullmatch(text)
     try:
         if read is None:
-            raise ValueError(f"{head.value!r} is no head of a kernel")
+            raise ValueError(f"{text!r} is no head of a kernel")
         inputs, outputs = (tuple(map(Operand.read, _COMMA.split(t))) for t in (read[2], read[3] or read[4]))
     except ValueError as error:
         expected = "name(x[n], y, k:int64) -> z[n], or -> (z[n], total)"
@@ -107,7 +112,8 @@ def _kernel(head: Located, body: Located, routines: Routines, report: Report) ->
     dims = {LENGTH, PLACES}
     if any(["q" in o.dims for o in outputs]):
         dims = {d for o in (*inputs, *outputs) for d in o.dims}
-    read_body = _body(body, {*dims, *[o.name for o in inputs]}, tables, functions, report)
+    family = FamilyBody(body, families_of(head.value, counts), counts, tables, report)
+    read_body = _body(body, {*dims, *[o.name for o in inputs]}, family, functions, report)
     if read_body is None:
         return None
     kernel = NativeKernel(read[1], inputs, outputs, *read_body)
@@ -122,13 +128,15 @@ def _kernel(head: Located, body: Located, routines: Routines, report: Report) ->
 
 
 def _body(
-    body: Located, known: set[str], tables: set[str], functions: set[str], report: Report
+    body: Located, known: set[str], family: FamilyBody, functions: set[str], report: Report
 ) -> tuple[tuple[tuple[str, Expr], ...], tuple[tuple[Subscript, Expr], ...]] | None:
     """The assignments and the updates, whose names are all known; None where there are mistakes."""
     try:
-        read = read_assignments(body.value)
+        read = family.lines(read_assignments(body.value))
     except SyntaxError as error:
         report.error(body.place, f"it is no list of assignments: {error.msg}", expected="name = expression")
+        return None
+    if not family.good:
         return None
     statements: list[tuple[str, Expr]] = []
     updates: list[tuple[Subscript, Expr]] = []
@@ -139,7 +147,7 @@ def _body(
                     return None
                 statements.append((name, value))
                 known.add(name)
-            case Subscript(Name(name)) if name in tables:
+            case Subscript(Name(name)) if name in family.tables:
                 if not all(
                     [_all_known(e, known | functions | {name}, body, report) for e in (target, value)]
                 ):

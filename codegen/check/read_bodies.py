@@ -18,6 +18,7 @@ from .accesses import read_access
 from .bodies import body_of, follows_of_rows
 from .body_kinds import BodyKind, kind_of_body
 from .contractions import follows_of_contractions, read_contraction
+from .factories import follows_of_factories, read_factory
 from .moves import follows_of_moves, read_move
 from .views import follows_of_views, read_view
 from .windows import follows_of_windows, read_window
@@ -44,6 +45,8 @@ def read_body(
             return read_window(schema, body, functions, report)
         case BodyKind.MOVE:
             return read_move(schema, body, functions, report)
+        case BodyKind.FACTORY:
+            return read_factory(schema, body, primitives, functions, report)
     return body_of(schema, body, primitives, report)
 
 
@@ -54,6 +57,7 @@ _FOLLOWS = {
     BodyKind.VIEW: follows_of_views,
     BodyKind.CONTRACTION: follows_of_contractions,
     BodyKind.ACCESS: follows_of_access,
+    BodyKind.FACTORY: follows_of_factories,
 }
 
 

@@ -18,7 +18,7 @@ from .expand import Declared
 from .moves import EVERY_DTYPE, linear
 from .read_bodies import what_follows
 from .views import dims_lost
-from .windows import count_of_dims, is_maximum, is_over_last
+from .windows import added_at, count_of_dims, is_maximum, is_over_last, read_at
 
 _SIZES = "self_sizes"
 #: The kinds of bodies of operators that are linear.
@@ -61,8 +61,8 @@ def _of_maximum(item: Declared) -> Entry:
     at = schema.returns[1].name or "result1"
     formulas = {
         "name": str(replace(schema.name, namespace="")),
-        first: f"max_pool_scatter(grad, {first}.shape, {at}, {dims})",
-        schema.returns[0].name or "result0": f"max_pool_gather({first}_t, {at}, {dims})",
+        first: added_at("grad", at, f"{first}.shape", dims),
+        schema.returns[0].name or "result0": read_at(f"{first}_t", at, dims),
         "output_differentiability": (Located(True, item.place), Located(False, item.place)),
     }
     fields = {k: Located(v, item.place, body.key) for k, v in formulas.items()}

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from ...ir.factories import FACTORY_FORMS
+from ...ir.views import VIEW_FORMS
 from ..model.diagnostics import Report
 from ..model.metadata import METADATA
 from ..model.schema import OperatorName
@@ -20,6 +22,8 @@ from .kernels import Sources
 from .names import OperatorTable
 from .tables import Tables
 
+# The forms that kernels of other operators may ask for, and of which bodies these are.
+_FORMS = {VIEW_FORMS: BodyKind.VIEW, FACTORY_FORMS: BodyKind.FACTORY}
 # Where the attributes of a Tensor, of its shape and of its dtype are written by hand.
 _ATTRIBUTE_FILES = (
     "tensors/tensor.py", "core/tensor_base.py", "tensors/autograd_properties.py", "core/size.py",
@@ -46,15 +50,16 @@ def vocabulary(
         formulas=index(runtime, "formulas", None),
         symbolics=symbolics,
         operators=_operator_table(declared, report.unread, runtime),
-        views=frozenset([d.schema.name.method for d in declared if _is_view(d)]),
+        forms={name: _forms(declared, kind) for name, kind in _FORMS.items()},
         errors=classes_of(runtime / "core" / "errors.py"),
         references=_references(declarations, None),
     )
 
 
-def _is_view(declared: Declared) -> bool:
-    """Whether a body says what the operator shows of its operand."""
-    return kind_of_body(declared.schema, declared.fields.get("body")) is BodyKind.VIEW
+def _forms(declared: Iterable[Declared], kind: BodyKind) -> frozenset[str]:
+    """The forms of operators with such bodies."""
+    found = [d.schema for d in declared if kind_of_body(d.schema, d.fields.get("body")) is kind]
+    return frozenset([schema.name.method for schema in found])
 
 
 def library_vocabulary(

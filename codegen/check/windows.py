@@ -73,6 +73,22 @@ def follows_of_windows(schema: Schema, body: Located) -> dict[str, Located]:
     return {key: Located(value, body.place) for key, value in follows.items()}
 
 
+def read_at(tensor: str, places: str, dims: int) -> str:
+    """The elements of a Tensor at places that count through its last dims."""
+    if dims == 1:
+        return f"{tensor}.gather(-1, {places})"
+    return f"{tensor}.flatten(-{dims}).gather(-1, {places}.flatten(-{dims})).reshape({places}.shape)"
+
+
+def added_at(tensor: str, places: str, shape: str, dims: int) -> str:
+    """Zeros of a shape, to which elements are added at such places."""
+    zeros = f"{tensor}.new_zeros({shape})"
+    if dims == 1:
+        return f"{zeros}.scatter_add(-1, {places}, {tensor})"
+    given = f"{places}.flatten(-{dims}), {tensor}.flatten(-{dims})"
+    return f"{zeros}.flatten(-{dims}).scatter_add(-1, {given}).reshape({shape})"
+
+
 def count_of_dims(schema: Schema, body: Located) -> str:
     """How many dims such a body is over: what the first list of it says, or its type; else 1."""
     lists = [a for a in schema.arguments if isinstance(a.type, ListType)]

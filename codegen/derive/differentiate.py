@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...ir.bodies import Along
 from ..model.names import EXPLICIT
 from ..model.operators import EXPRESSIONS, Declarations, Derivative, Kernel, Operator
 from ..parse.formula import result_names
@@ -69,6 +70,8 @@ def _plans(operator: Operator, language: Language) -> Iterator[Plan]:
     if body is not None:
         if all([kind.in_steps for kind in body.kinds]):
             raise Underivable("its results are conditions, counts or places")
+        if body.along is Along.LISTED:
+            raise Underivable("it may be over no dims")
         results = result_names(operator.schema.returns)
         for saved in ((), *[(name,) for name in results], results):
             yield RowsPlan(operator, body, language, saved)

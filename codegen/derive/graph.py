@@ -331,6 +331,10 @@ class Graph:
         """``a if condition else b``, where the condition is about plain values."""
         return a if a is b else self._node("choice", (a, b), condition)
 
+    def call(self, function: str, parts: Sequence[Node]) -> Node:
+        """What an operator gives that is no primitive."""
+        return self._node("call", tuple(parts), function)
+
     def where_not(self, root: Node, condition: Expr) -> Node:
         """The value of an expression where a condition about plain values does not hold."""
         chosen = [n for n in postorder([root]) if n.kind == "choice" and n.value == condition]
@@ -350,7 +354,7 @@ class Graph:
             elif node.kind == "choice":
                 made[node] = self.choice(node.value, *parts)
             elif node.kind == "call":
-                made[node] = self._node("call", tuple(parts), node.value)
+                made[node] = self.call(node.value, parts)
             else:
                 made[node] = self.apply(node.kind, *parts)
         return made[root]
@@ -400,7 +404,7 @@ class Graph:
         parts = tuple([self.read(a, names) for a in arguments])
         if len(parts) != len(self.operators[name].arguments):
             raise Underivable(f"{name} is called without some of its arguments")
-        return self._node("call", parts, name)
+        return self.call(name, parts)
 
     def _known(self, name: str, arguments: Iterable[Expr], names: Mapping[str, Node]) -> Node:
         parts = [self.read(a, names) for a in arguments]
@@ -432,10 +436,15 @@ class Graph:
         primitive = self.primitives[node.kind]
         if primitive.symbol is not None:
             return Operation(primitive.symbol, parts)
-        function = primitive.operator if node.tensor else primitive.helper and primitive.helper.split(".")[-1]
+        if not node.tensor and node.kind in ("square", "reciprocal"):
+            symbol, first = ("*", parts[0]) if node.kind == "square" else ("/", Constant(1))
+            return Operation(symbol, (first, parts[0]))
+        function = primitive.operator if node.tensor else primitive.method
         if function is None:
             raise Underivable(f"{node.kind} is no function of {'Tensors' if node.tensor else 'numbers'}")
-        return Call(Name(function), self._as_tensors(function, node.parts, parts) if node.tensor else parts)
+        if not node.tensor:
+            return Call(Attribute(parts[0], function), parts[1:])
+        return Call(Name(function), self._as_tensors(function, node.parts, parts))
 
     def _as_tensors(self, function: str, parts: Sequence[Node], exprs: Sequence[Expr]) -> tuple[Expr, ...]:
         """The operands with numbers made tensors where the operator takes nothing else."""

@@ -35,7 +35,7 @@ class LossPlan(Plan):
         return replace(found, shared=(first, *found.shared))
 
     def _helpers(self) -> dict[str, str]:
-        return {**super()._helpers(), **{name: f"losses.{name}" for name in (_GRADIENT, _REDUCED)}}
+        return {name: f"losses.{name}" for name in (_GRADIENT, _REDUCED)}
 
     def _root(self, name: str, node: Node, named: Mapping[Node, str]) -> Expr:
         if name in self.partials:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from ...ir.accesses import Access
-from ...ir.bodies import CONSTANT, CONSTANTS, LENGTH, PLACES, Body, is_reduction
+from ...ir.bodies import CONSTANT, CONSTANTS, LENGTH, PLACES, Along, Body, is_reduction
 from ...ir.expressions import (
     BINARY,
     UNARY,
@@ -32,14 +32,16 @@ from ...ir.expressions import (
     replaced,
     walk,
 )
+from ...ir.factories import FACTORY_FORMS, Factory
 from ...ir.moves import Move
 from ...ir.scans import Scan
 from ...ir.windows import Window
 from ...ir.writer import write
+from ..check.kernels import kernel_arguments
 from ..check.names import BUILTINS
 from ..check.onnx_language import ONNX
 from ..model.names import OPERANDS
-from ..model.operators import EXPRESSIONS, REDUCTION, Formula, Kernel, Operator, Primitive, Rule
+from ..model.operators import EXPRESSIONS, REDUCTION, RESULT, Formula, Kernel, Operator, Primitive, Rule
 from ..model.schema import OperatorName, Schema
 from ..read.functions import ABSOLUTE, Function, FunctionIndex
 from .ufuncs import Ufuncs
@@ -50,6 +52,9 @@ WIDENED = "widened"
 MOVED = "moved"
 #: That which sums windows.
 SUMMED = "summed_windows"
+#: Those that fill, and that make a tensor of numbers.
+FILLED, MADE = "full_result", "made_here"
+_RESULT = Name(RESULT)
 #: The module of symbolics whose functions cast, which is no step.
 CASTS = "symbolics"
 
@@ -74,6 +79,8 @@ def with_symbolic(operator: Operator, primitives: Mapping[str, Primitive], index
         return replace(operator, no_symbolic="it puts elements back")
     if operator.contraction is not None:
         return replace(operator, no_symbolic="no equation says what it multiplies")
+    if isinstance(operator.said, Factory) or (operator.factory is not None and _asks_for_form(operator)):
+        return replace(operator, symbolic=_symbolic_of_factory(operator, primitives, index))
     bodies = operator.body, operator.move, operator.access
     if EXPRESSIONS.isdisjoint(operator.tags) and not any(bodies):
         return replace(operator, no_symbolic="it is not pointwise")
@@ -137,6 +144,26 @@ def _symbolic_of_move(
     writer = _Writer(operator.schema, replace(kernel, calls={}), False, primitives, index)
     given = Name(move.source), move.fill, Name("result"), *map(Name, move.arguments)
     return _rule(writer, Call(writer.called(MOVED, None), (move.form(), *given)), operator.schema)
+
+
+def _asks_for_form(operator: Operator) -> bool:
+    """Whether kernels make what the body of another operator says."""
+    return any([FACTORY_FORMS in kernel.formula.names() for kernel in operator.kernels.values()])
+
+
+def _symbolic_of_factory(
+    operator: Operator, primitives: Mapping[str, Primitive], index: FunctionIndex
+) -> Rule:
+    """The symbolic of an operator of numbers alone: a constant."""
+    kernel = next(iter(operator.kernels.values()))
+    writer = _Writer(operator.schema, replace(kernel, calls={}), False, primitives, index)
+    if isinstance(operator.said, Factory) and operator.said.filled() is not None:
+        return _rule(
+            writer, Call(writer.called(FILLED, None), (operator.said.value, _RESULT)), operator.schema
+        )
+    *numbers, _ = kernel_arguments(operator.schema, factory=True)
+    given = Constant(operator.name.method), *map(Name, numbers), _RESULT
+    return _rule(writer, Call(writer.called(MADE, None), given), operator.schema)
 
 
 def _symbolic_of_access(
@@ -355,6 +382,8 @@ class _RowsWriter(_Writer):
                 if name not in _REDUCTIONS:
                     raise NoForm(f"ONNX has no {name} of rows")
                 self.steps += 1
+                if self.body.along is Along.LISTED:
+                    raise NoForm("ONNX has no reduction over no dims")
                 given = Constant(_REDUCTIONS[name]), self.value(row), self.dims, Constant(True)
                 return Call(self.called("reduced", None), given)
         return super().value(expr)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from ...ir.expressions import Call, Conditional, Constant, Expr, Name, Operation, walk
+from ...ir.expressions import Call, Conditional, Constant, Expr, Name, Operation, names_in, walk
 from ...ir.writer import write
 from ..model.names import EXPLICIT, OPERANDS
 from ..model.operators import (
@@ -36,7 +36,9 @@ def numbers_taken(operators: Iterable[Operator]) -> dict[str, frozenset[int]]:
     for operator in operators:
         found = taken.setdefault(operator.name.function, set())
         arguments = operator.schema.positional
-        found |= {i for i, a in enumerate(arguments) if str(a.type).rstrip("?") in ("Scalar", "float", "int")}
+        found |= {
+            i for i, a in enumerate(arguments) if str(a.type).rstrip("?") in ("Scalar", "float", "int", "str")
+        }
     return {name: frozenset(found) for name, found in taken.items()}
 
 
@@ -98,7 +100,8 @@ class Plan:
         self.with_result = with_result
         self.partials = self._partials(names)
         self.grad = graph.name(self.gradient_of_elements, True)
-        self.gradients = {a.name: self._gradient(self._given(self.partials[a.name], a)) for a in self.inputs}
+        self.names = names
+        self.gradients = {a.name: self._itself(a, self.grad) or self._gradient(a) for a in self.inputs}
 
     # -- the chain rule ----------------------------------------------------------------------
 
@@ -211,15 +214,31 @@ class Plan:
         absent = Operation("is", (Name(argument.name), Constant(None)))
         return self.graph.where_not(partial, absent)
 
-    def _gradient(self, partial: Node) -> Node:
-        graph = self.graph
-        return graph.multiply(self.grad, graph.apply("conj", partial))
+    def _gradient(self, argument: Argument) -> Node:
+        partial = self._given(self.partials[argument.name], argument)
+        return self.graph.multiply(self.grad, self.graph.apply("conj", partial))
+
+    def _itself(self, argument: Argument, moved: Node) -> Node | None:
+        """The operator itself, of a gradient or tangent in the place of an argument that is only multiplied.
+
+        None where no native kernel is declared, which computes more at once than the formula does.
+        """
+        graph, name = self.graph, self.names[argument.name]
+        partial = self.partials[argument.name]
+        if self.operator.native is None or not graph.real or name in postorder([partial]):
+            return None
+        if partial is graph.zero or graph.substitute(self.root, {name: graph.zero}) is not graph.zero:
+            return None
+        return graph.call(
+            self.operator.name.function, [moved if n is name else n for n in self.names.values()]
+        )
 
     def tangents(self) -> Mapping[str, Node]:
         """What results move by, where they do."""
         found: Node = self.graph.zero
-        for name, partial in self.partials.items():
-            term = self.graph.multiply(self.graph.name(f"{name}_t", True), partial)
+        for a in self.inputs:
+            moved = self.graph.name(f"{a.name}_t", True)
+            term = self._itself(a, moved) or self.graph.multiply(moved, self.partials[a.name])
             found = self.graph.add(found, term)
         return {} if found is self.graph.zero else {"result": found}
 
@@ -277,9 +296,8 @@ class Plan:
         )
 
     def _helpers(self) -> dict[str, str]:
-        """Functions of Python numbers that the formulas may call."""
-        helpers = [p.helper for p in self.graph.primitives.values() if p.helper is not None]
-        return {h.rpartition(".")[2]: h for h in helpers}
+        """Functions of runtime/formulas that the formulas call."""
+        return {}
 
     def _written(self, roots: Mapping[str, Node], stem: str) -> tuple[dict[str, Formula], tuple[Shared, ...]]:
         """The formulas of the roots, and the parts that they have in common or more than once."""
@@ -287,10 +305,12 @@ class Plan:
         repeated = self._repeated(roots.values())
         reached = {name: set(self._reached([root])) for name, root in roots.items()}
         shared: list[Shared] = []
+        ways = self._ways(roots.values())
         for node in postorder(roots.values()):
             if node in repeated:
                 users = tuple(name for name in roots if node in reached[name])
-                formula = self._formula(self._where_there(node, self.graph.write(node, named)))
+                written = self._where_asked(ways[node], self.graph.write(node, named))
+                formula = self._formula(self._where_there(node, written))
                 named[node] = f"{stem}{len(shared)}"
                 shared.append(Shared(named[node], formula, users))
         formulas = {name: self._formula(self._root(name, root, named)) for name, root in roots.items()}
@@ -302,6 +322,24 @@ class Plan:
         for name in sorted(_needed(node, optional) if optional else ()):
             there = Operation("is not", (Name(name), Constant(None)))
             written = Conditional(there, written, Constant(None))
+        return written
+
+    def _ways(self, roots: Iterable[Node]) -> dict[Node, dict[Expr, bool]]:
+        """The conditions about plain values that hold, or do not, wherever a node is needed."""
+        found: dict[Node, dict[Expr, bool]] = {root: {} for root in roots}
+        for node in reversed(postorder(roots)):
+            for place, part in enumerate(node.parts if node in found and node not in self.saved else ()):
+                own = found[node] | ({node.value: place == 0} if node.kind == "choice" else {})
+                found[part] = dict(found.get(part, own).items() & own.items())
+        return found
+
+    def _where_asked(self, ways: Mapping[Expr, bool], written: Expr) -> Expr:
+        """What is computed ahead on some ways alone; on the others an input stands for it, which is there."""
+        inputs = [a.name for a in self.inputs if not a.type.is_optional]
+        for condition, holds in ways.items():
+            if not names_in(condition) & {a.name for a in self.inputs}:
+                ways_of = (written, Name(inputs[0]))
+                written = Conditional(condition, *(ways_of if holds else ways_of[::-1]))
         return written
 
     def _root(self, name: str, node: Node, named: Mapping[Node, str]) -> Expr:

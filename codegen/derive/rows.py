@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ...ir import scans
 from ...ir.bodies import (
     COLUMN_SUM,
     CONSTANT,
@@ -38,7 +39,7 @@ _SCAN, _FLIP, _AS_ROW, _HELPER = "scan", "flip", "as_row", "helper"
 _AT, _PUT = "at", "put"
 #: Reductions on which results depend in steps.
 _TESTS = ("any", "all")
-_STEPS = (*_TESTS, *PLACES)
+_STEPS = (*_TESTS, *PLACES, *scans.PLACES)
 #: The scan that is linear.
 _LINEAR = "cumsum"
 
@@ -179,11 +180,12 @@ class RowsGraph(Graph):
                 return self._node(_CONSTANT, (self.read(value, names),))
             case Call() if (scan := Scan.read(tree)) is not None:
                 row = self.as_row(self.read(scan.row, names), self.first)
-                return (
-                    self.flip(self.scan(scan.name, self.flip(row)))
-                    if scan.reverse
-                    else self.scan(scan.name, row)
-                )
+                if not scan.reverse:
+                    return self.scan(scan.name, row)
+                made = self.flip(self.scan(scan.name, self.flip(row)))
+                if scan.of is None:
+                    return made
+                return self.apply("subtract", self.apply("subtract", self.length, self.one), made)
             case Subscript(row, place):
                 return self.at(self.read(row, names), self.read(place, names))
             case Call(Name(name), (value,)) if name == COLUMN_SUM:
@@ -379,7 +381,7 @@ class RowsPlan(Plan):
         """What a node hands to its parts."""
         graph, part = self.rows, node.parts[0] if node.parts else node
         match node.kind:
-            case "reduce" if node.value in _STEPS:
+            case "reduce" | "scan" if node.value in _STEPS:
                 return
             case "at":
                 yield part, graph.put(adjoint, node.parts[1])
@@ -429,7 +431,7 @@ class RowsPlan(Plan):
         graph, part = self.rows, node.parts[0] if node.parts else node
         moved = tangents.get(part, graph.zero)
         match node.kind:
-            case "reduce" if node.value in _STEPS:
+            case "reduce" | "scan" if node.value in _STEPS:
                 return
             case "at":
                 yield graph.at(moved, node.parts[1])
@@ -471,7 +473,7 @@ class RowsPlan(Plan):
         return {} if set(moved.values()) == {self.graph.zero} else moved
 
     def _helpers(self) -> dict[str, str]:
-        return {**super()._helpers(), **{name: f"reduction.{name}" for name in sorted(self.rows.called)}}
+        return {name: f"reduction.{name}" for name in sorted(self.rows.called)}
 
     # -- writing -----------------------------------------------------------------------------------
 

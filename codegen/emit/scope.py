@@ -60,8 +60,13 @@ class Scope:
     @property
     def of_variable_type(self) -> list[Variant]:
         """The variants whose recording methods are written into VariableType."""
-        variants = [v for v in self.derived.variants if _records_plain_method(v)]
+        variants = [v for v in self.derived.variants if _records_plain_method(v) and self._has_history(v)]
         return [v for v in variants if self._own(v) or self._differentiated(v, None)]
+
+    def _has_history(self, variant: Variant) -> bool:
+        """Whether results may have one, be it that it is missing: what makes a tensor of numbers has none."""
+        name = str(variant.operator.name)
+        return self.derived.node(name, "") is not None or name in self.derived.missing
 
     def records(self, variant: Variant, backend: Backend) -> bool:
         """Whether a VariableType above a backend's recording Types has the method of a variant."""

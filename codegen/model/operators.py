@@ -11,6 +11,7 @@ from ...ir.accesses import Access
 from ...ir.bodies import Body
 from ...ir.contractions import Contraction
 from ...ir.expressions import Call, Expr, names_in
+from ...ir.factories import Factory
 from ...ir.kernels import NativeKernel
 from ...ir.moves import Move
 from ...ir.routines import Routine, Routines
@@ -26,7 +27,7 @@ from .schema import (
 from .source import Located, Place
 
 #: What the body of an operator may say.
-Said = Body | Move | Window | View | Contraction | Access
+Said = Body | Move | Window | View | Contraction | Access | Factory
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,7 +393,7 @@ class Primitive:
     place: Place | None = None  # where that is said
     operator: str | None = None  # the same function over Tensors: "atan2"
     symbol: str | None = None  # the same in Python: "+", "-x"
-    helper: str | None = None  # the same of Python numbers: "module.function", below tengen.formulas
+    method: str | None = None  # the same of Python numbers
     #: By each argument, in x, y, z and result; None where nothing flows, to a condition or from one.
     derivative: tuple[Formula | None, ...] | None = None
     real: bool = False  # whether these hold for real arguments only

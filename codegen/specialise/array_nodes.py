@@ -7,7 +7,7 @@ operator without a kernel, has no array form; its Node wraps and uses the form o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ...ir.bodies import NATIVE_KERNELS
@@ -70,7 +70,7 @@ from .nodes import (
     unpacked_once,
 )
 from .optimise import Named, eliminate_common_subexpressions, inline
-from .shared_parts import gradient_of_elements, with_single_parts_inlined
+from .shared_parts import gradient_of_elements, where_real, with_single_parts_inlined
 from .type_methods import Specialiser
 
 #: What formulas call the gradient that comes in when nobody else needs it.
@@ -104,9 +104,9 @@ class ArrayWriter:
         self.scalar_type = scalar_type
         self.by_function = by_function(o for o in operators if not (o.name.inplace or o.schema.out))
         self.returns = return_types(self.by_function)
-        #: The helpers that are, of a real number, the number itself.
+        #: The methods that give, of a real number, the number itself.
         self.identities = frozenset(
-            [p.helper for p in specialiser.costs.primitives.values() if p.helper and self._is_identity(p)]
+            [p.method for p in specialiser.costs.primitives.values() if p.method and self._is_identity(p)]
         )
 
     def _is_identity(self, primitive: Primitive) -> bool:
@@ -116,7 +116,7 @@ class ArrayWriter:
         """The class with ``apply`` over arrays; None where it is not worth it or cannot be."""
         if not self.specialiser.is_flat(spec.operator):
             return None
-        spec = with_single_parts_inlined(spec)
+        spec = with_single_parts_inlined(where_real(spec))
         try:
             found = [self._branch(spec, i) for i in range(len(spec.gradients))]
         except Unsupported:
@@ -136,14 +136,7 @@ class ArrayWriter:
 
     def gives(self, spec: NodeSpec) -> Gives:
         """What the functions in a Node's formulas give."""
-        identities = {n for n, qualified in spec.helpers.items() if qualified in self.identities}
-        others = of_operators(self.returns, spec.helpers)
-
-        def gives(function: Expr, given: Sequence[ValueType]) -> ValueType:
-            identity = isinstance(function, Name) and function.id in identities and len(given) == 1
-            return given[0] if identity else others(function, given)
-
-        return gives
+        return of_operators(self.returns, spec.helpers)
 
     def helper(self, qualified: str) -> Expr:
         """A helper of formulas, for calls that no array takes part in."""
@@ -383,8 +376,6 @@ class _Translation:
     def _helper(self, function: str, given: list[Value]) -> Expr:
         """The call of a helper: of one that arrays are given to, the kernel that has its name."""
         if not any([v.type.may_be_array for v in given]):
-            if self.helpers[function] in self.writer.identities and len(given) == 1:
-                return given[0].expr
             return Call(self.writer.helper(self.helpers[function]), tuple([v.expr for v in given]))
         kernel = self.writer.specialiser.kernel_named(function)
         if kernel is None:
@@ -441,6 +432,8 @@ class _Translation:
                 return Call(Name("prod"), (dotted(f"node._{inner.id}_shape"),))
             raise Unsupported
         value = self.value(inner)
+        if not value.type.may_be_array and method in self.writer.identities:
+            return value.expr
         if not value.is_array:
             raise Unsupported
         if size:

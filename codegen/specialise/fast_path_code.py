@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
-from ...ir.bodies import BodyCall, Kind
+from ...ir.bodies import Along, BodyCall, Kind
 from ...ir.expressions import (
     BINARY,
     ELEMENTWISE_COMPARISONS,
@@ -285,7 +285,9 @@ class Code:
 
     def _are_rows(self, body: BodyCall, row: str) -> None:
         """The fast path is left where an array has no rows, or not such as their sizes say."""
-        if not body.sizes:
+        if body.sizes == Along.LISTED.value:
+            self.test(Logical("or", (Operation("is", (body.dim, _NONE)), body.dim)), OUT)
+        if body.sizes in ("", Along.LISTED.value):
             self.add("are_rows", row)
             return
         sizes = self.local(body.dim)
@@ -319,7 +321,7 @@ class Code:
         for number in body.numbers:
             self.push(number)
             self.add("number_like", rows[0])
-        self.push(Constant(-1) if body.sizes else body.dim)
+        self.push(body.dim if body.sizes in ("", Along.LISTED.value) else Constant(-1))
         self.push(body.keepdim)
         self.add("rows", len(rows) + len(shared) + len(body.numbers))
 
@@ -410,8 +412,10 @@ class Code:
                 return "is_given", count
             case Operation(">", (Call(Name("len"), (Name("args"),)), Constant(value=count))) if self.loose:
                 return "is_more_given", count
-            case Operation("==", (value, Constant() as other)) if (name := self.local(value)) is not None:
-                return "is_equal", name, _literal(other)
+            case Operation("==" | "!=" as symbol, (value, Constant() as other)) if (
+                name := self.local(value)
+            ) is not None:
+                return *(("not",) if symbol == "!=" else ()), "is_equal", name, _literal(other)
             case Operation("is not", (Call(Name("one_type"), (value,)), Constant(value=None))) if (
                 name := self.local(value)
             ) is not None:

@@ -225,9 +225,15 @@ def _is_constant(expr: Expr) -> bool:
     return isinstance(expr, Constant | Operation) and all(map(_is_constant, expr.parts))
 
 
-def _with(expr: Expr, part: Expr, other: Expr) -> Expr:
-    """The expression with another part in the place of one, wherever that is."""
-    return rewritten(expr, lambda inner: other if inner == part else inner)
+def _ways(expr: Expr, condition: Expr) -> tuple[Expr, Expr]:
+    """The expression where a condition holds, and where it does not."""
+
+    def choose(part: Expr, holds: bool) -> Expr:
+        if not isinstance(part, Conditional) or part.condition != condition:
+            return part
+        return part.then if holds else part.otherwise
+
+    return rewritten(expr, lambda part: choose(part, True)), rewritten(expr, lambda part: choose(part, False))
 
 
 class _Reader:
@@ -244,8 +250,9 @@ class _Reader:
             condition = Logical("and", held) if len(held) > 1 else held[0] if held else Constant(True)
             yield condition, self.operand(expr)
             return
-        yield from self.branches(_with(expr, choice, choice.then), *held, choice.condition)
-        yield from self.branches(_with(expr, choice, choice.otherwise), *held)
+        then, otherwise = _ways(expr, choice.condition)
+        yield from self.branches(then, *held, choice.condition)
+        yield from self.branches(otherwise, *held)
 
     def _choice(self, expr: Expr) -> Conditional | None:
         """The first part of an expression that plain values choose."""

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from ...ir.expressions import (
     Attribute,
     Call,
+    Conditional,
+    Constant,
     Expr,
     Name,
     Operation,
@@ -76,8 +78,19 @@ def _count(expr: Expr) -> int:
 
 
 def real(expr: Expr) -> Expr:
-    """The expression where nothing is complex: without conjugates."""
-    return rewritten(expr, lambda part: _conjugate_of(part) or part)
+    """The expression where nothing is complex: without conjugates, and what is for complex numbers alone."""
+
+    def change(part: Expr) -> Expr:
+        match part:
+            case Call(Attribute(_, "is_complex"), (), ()):
+                return Constant(False)
+            case Operation("not x", (Constant(bool() as known),)):
+                return Constant(not known)
+            case Conditional(Constant(bool() as known), then, otherwise):
+                return then if known else otherwise
+        return _conjugate_of(part) or part
+
+    return rewritten(expr, change)
 
 
 # -- calls that several results have in common --------------------------------------------------

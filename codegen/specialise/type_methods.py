@@ -30,6 +30,7 @@ from ...ir.expressions import (
     replaced_calls,
     rewritten,
 )
+from ...ir.factories import FACTORY_FORMS
 from ...ir.moves import FORMS
 from ...ir.statements import is_none, names, tuple_of
 from ...ir.types import Types, ValueType
@@ -95,6 +96,7 @@ _FORMS = (
     (FORMS, "moves", "forms"),
     (VIEW_FORMS, "views", "view_forms"),
     (CONTRACTIONS, "contractions", "contraction_forms"),
+    (FACTORY_FORMS, "factories", "factory_forms"),
 )
 
 

@@ -83,4 +83,5 @@ def _computes(operator: Operator) -> bool:
     """Whether an operator does arithmetic: it neither shows nor moves elements only."""
     shows = any(r.alias is not None for r in operator.schema.returns)
     composite = any(key in COMPOSITES for key in operator.kernels)
-    return not shows and (operator.opmath or composite or "reduction" in operator.tags)
+    over_rows = operator.body is not None or "reduction" in operator.tags
+    return not shows and (operator.opmath or composite or over_rows)

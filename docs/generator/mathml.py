@@ -334,7 +334,6 @@ def _ones(writer: MathWriter, arguments: list[Expr]) -> tuple[str, int]:
 #: Functions and methods with a notation, by name and number of arguments.
 _SPECIAL: Mapping[tuple[str, int], Special] = {
     ("conj", 1): _over,
-    ("conj_number", 1): _over,
     ("conjugate", 1): _over,
     ("sqrt", 1): _root,
     ("rsqrt", 1): _inverse_root,

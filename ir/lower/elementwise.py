@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from ..expressions import Name
 from ..kernels import NativeKernel
 from ..routines import Routines
-from .instructions import Instructions
-from .loops import Memory
-from .scalars import Operand as ScalarOperand, ScalarLowering
+from .nests import OUTER, Nest
 
 
 def elementwise(kernel: NativeKernel, routines: Routines, scalar: str) -> str:
@@ -16,71 +15,43 @@ def elementwise(kernel: NativeKernel, routines: Routines, scalar: str) -> str:
     return _Elementwise(kernel, routines, scalar).module()
 
 
-class _Elementwise:
+class _Elementwise(Nest):
     """One loop for contiguous operands, one for each operand that is a number, one for any strides."""
 
-    def __init__(self, kernel: NativeKernel, routines: Routines, scalar: str) -> None:
-        self.kernel = kernel
-        self.body = Instructions()
-        self.scalars = ScalarLowering(self.body, scalar, routines)
-        self.memory = Memory(self.body, self.scalars.width)
-
     def module(self) -> str:
-        body, operands = self.body, self.kernel.operands
-        body.label("entry")
-        count = body.add("load i64, ptr %dims")
-        pointers = self.memory.arguments("%args", "ptr", len(operands))
-        steps = self.memory.arguments("%steps", "i64", len(operands))
-        body.put(f"br i1 {body.add(f'icmp sgt i64 {count}, 0')}, label %test.0, label %done")
-        versions = self._versions()
-        for number, numbers in enumerate(versions):
-            body.label(f"test.{number}")
-            self._test(steps, numbers, number)
-            self._loop(count, pointers, [None] * len(operands), numbers, f"v{number}")
-        body.label(f"test.{len(versions)}")
-        body.put("br label %pre.any")
-        self._loop(count, pointers, steps, frozenset(), "any")
-        body.label("done")
-        body.put("ret i32 0")
+        for numbers in self._versions():
+            with self.memory.version(self._fits(numbers)):
+                self._loop(numbers, [None] * len(self.kernel.operands))
+        self._loop(frozenset(), self.arrays.outer_steps)
         return self.memory.module()
 
-    def _versions(self) -> list[frozenset[int]]:
+    def _versions(self) -> Iterator[frozenset[int]]:
         """The operands that are one number, of each contiguous version."""
         inputs = self.kernel.inputs
         always = frozenset([i for i, o in enumerate(inputs) if o.dtype == "number"])
         others = [i for i in range(len(inputs)) if i not in always]
-        return [always, *([always | {i} for i in others] if len(others) > 1 else [])]
+        yield always
+        if len(others) > 1:
+            yield from [always | {i} for i in others]
 
-    def _test(self, steps: Sequence[str], numbers: frozenset[int], version: int) -> None:
-        body = self.body
+    def _fits(self, numbers: frozenset[int]) -> str:
+        """Whether these operands are numbers, and the elements of the others follow each other."""
         conditions = []
         for i, operand in enumerate(self.kernel.operands):
             expected = 0 if i in numbers else self.memory.type_of(operand)[1]
-            conditions.append(body.add(f"icmp eq i64 {steps[i]}, {expected}"))
-        fits = self.memory.all_of(conditions)
-        body.put(f"br i1 {fits}, label %pre.v{version}, label %test.{version + 1}")
+            conditions.append(self.body.add(f"icmp eq i64 {self.arrays.outer_steps[i]}, {expected}"))
+        return self.memory.all_of(conditions)
 
-    def _loop(
-        self,
-        count: str,
-        pointers: Sequence[str],
-        steps: Sequence[str | None],
-        numbers: frozenset[int],
-        name: str,
-    ) -> None:
-        body, memory, inputs = self.body, self.memory, self.kernel.inputs
-        body.label(f"pre.{name}")
-        env: dict[str, ScalarOperand] = {inputs[i].name: memory.load(inputs[i], pointers[i]) for i in numbers}
-        body.put(f"br label %loop.{name}")
-        body.label(f"loop.{name}")
-        index, following = f"%i.{name}", f"%n.{name}"
-        body.put(f"{index} = phi i64 [0, %pre.{name}], [{following}, %loop.{name}]")
-        for i, operand in enumerate(inputs):
-            if i not in numbers:
-                at = memory.at(operand, pointers[i], index, steps[i])
-                env[operand.name] = memory.load(operand, at, parallel=True)
-        found = self.scalars.run(self.kernel.statements, env)
-        for i, operand in enumerate(self.kernel.outputs, len(inputs)):
-            at = memory.at(operand, pointers[i], index, steps[i])
-            memory.store(operand, self.scalars.stored(found[operand.name], operand), at, parallel=True)
-        memory.loop_end(following, index, count, "done", f"loop.{name}")
+    def _loop(self, numbers: frozenset[int], steps: Sequence[str | None]) -> None:
+        memory, base, inputs = self.memory, self.arrays.base, self.kernel.inputs
+        given = {i: memory.load(inputs[i], base[i]) for i in sorted(numbers)}
+        with self.loop(OUTER, "0", self.arrays.outer, parallel=True) as index:
+            both = zip(self.kernel.operands, base, steps, strict=True)
+            at = [memory.at(operand, pointer, index, step) for operand, pointer, step in both]
+            for i, operand in enumerate(inputs):
+                self.know(Name(operand.name), given.get(i) or memory.load(operand, at[i]))
+            for name, expr in self.kernel.statements:
+                self.know(Name(name), self.value(expr))
+            for i, operand in enumerate(self.kernel.outputs, len(inputs)):
+                text = self.scalars.stored(self.value(Name(operand.name)), operand)
+                memory.store(operand, text, at[i])

@@ -6,7 +6,7 @@ bytes between them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from ..kernels import REDUCED, NativeKernel, Operand
@@ -23,7 +23,9 @@ _STORED = {
     "float16": ("i16", 2),
     "bfloat16": ("i16", 2),
 }
-#: Elements of one loop do not depend on each other: NumPy copies operands that overlap otherwise.
+#: The mark of accesses to operands. Those in a loop that is marked do not depend on each other: NumPy copies
+#: operands that overlap otherwise.
+ACCESS = ", !llvm.access.group !0"
 _METADATA = """\
 attributes #0 = { nounwind "prefer-vector-width"="512" }
 !0 = distinct !{}
@@ -57,11 +59,10 @@ class Memory:
         offset = self.body.add(f"mul i64 {index}, {step}")
         return self.body.add(f"getelementptr i8, ptr {pointer}, i64 {offset}")
 
-    def load(self, operand: Operand, pointer: str, parallel: bool = False) -> Value:
+    def load(self, operand: Operand, pointer: str) -> Value:
         """The element that a pointer points to."""
         type_, size = self.type_of(operand)
-        access = ", !llvm.access.group !0" if parallel else ""
-        text = self.body.add(f"load {type_}, ptr {pointer}, align {size}{access}")
+        text = self.body.add(f"load {type_}, ptr {pointer}, align {size}{ACCESS}")
         if operand.dtype == "bool":
             return Value(self.body.add(f"icmp ne i8 {text}, 0"), Kind.BOOL)
         if operand.dtype in REDUCED:
@@ -71,7 +72,7 @@ class Memory:
             return Value(self._converted(text, "fpext float", "to double"), Kind.FLOAT)
         return Value(text, Kind.LONG if operand.dtype == "int64" else Kind.FLOAT)
 
-    def store(self, operand: Operand, value: str, pointer: str, parallel: bool = False) -> None:
+    def store(self, operand: Operand, value: str, pointer: str) -> None:
         """Write an element."""
         type_, size = self.type_of(operand)
         if operand.dtype == "bool":
@@ -81,8 +82,7 @@ class Memory:
         elif operand.dtype in REDUCED:
             value = self._converted(value, "fptrunc double", "to float")
             value = reduced.narrowed(self.body, operand.dtype, value)
-        access = ", !llvm.access.group !0" if parallel else ""
-        self.body.put(f"store {type_} {value}, ptr {pointer}, align {size}{access}")
+        self.body.put(f"store {type_} {value}, ptr {pointer}, align {size}{ACCESS}")
 
     def _converted(self, value: str, how: str, to: str) -> str:
         """A value of the own width from float32, or the other way."""
@@ -103,40 +103,62 @@ class Memory:
         return found
 
     @contextmanager
-    def over(self, begin: str, end: str, step: str = "1", parallel: bool = False) -> Iterator[str]:
+    def version(self, condition: str) -> Iterator[None]:
+        """What the function does where a condition holds; what is put out behind it is for all else."""
+        name = self.body.name("version")
+        self.body.put(f"br i1 {condition}, label %{name}, label %else.{name}")
+        self.body.label(name)
+        yield
+        self.body.put("ret i32 0")
+        self.body.label(f"else.{name}")
+
+    @contextmanager
+    def over(
+        self,
+        begin: str,
+        end: str,
+        step: str = "1",
+        parallel: bool = False,
+        unless: Callable[[], str] | None = None,
+    ) -> Iterator[str]:
         """A loop around what is put out inside: its index goes from ``begin`` to before ``end``.
 
-        ``parallel``: what is done for one index does not depend on what is done for another.
+        ``parallel``: what is done for one index does not depend on what is done for another; such a loop goes
+        in steps of 1, and asks at its end, so that LLVM counts its turns. ``unless`` puts out a condition,
+        which is asked for at each index of another loop, and ends it.
         """
         body, name = self.body, self.body.name("loop")
-        index, following, mark = f"%i.{name}", f"%n.{name}", ""
+        index, following = f"%i.{name}", f"%n.{name}"
         body.put(f"br label %pre.{name}")
         body.label(f"pre.{name}")
-        body.put(f"br label %{name}")
+        if parallel:
+            some = body.add(f"icmp slt i64 {begin}, {end}")
+            body.put(f"br i1 {some}, label %{name}, label %after.{name}")
+        else:
+            body.put(f"br label %{name}")
         body.label(name)
         body.put(f"{index} = phi i64 [{begin}, %pre.{name}], [{following}, %end.{name}]")
-        some = body.add(f"icmp slt i64 {index}, {end}")
-        body.put(f"br i1 {some}, label %in.{name}, label %after.{name}")
-        body.label(f"in.{name}")
+        if not parallel:
+            some = body.add(f"icmp slt i64 {index}, {end}")
+            if unless is not None:
+                some = body.add(f"and i1 {some}, {body.add(f'xor i1 {unless()}, true')}")
+            body.put(f"br i1 {some}, label %in.{name}, label %after.{name}")
+            body.label(f"in.{name}")
         yield index
-        if parallel:
-            self.loops += 1
-            mark = f", !llvm.loop !{self.loops + 1}"
         body.put(f"br label %end.{name}")
         body.label(f"end.{name}")
         body.put(f"{following} = add nuw nsw i64 {index}, {step}")
-        body.put(f"br label %{name}{mark}")
+        if parallel:
+            self.loops += 1
+            more = body.add(f"icmp ne i64 {following}, {end}")
+            body.put(f"br i1 {more}, label %{name}, label %after.{name}, !llvm.loop !{self.loops + 1}")
+        else:
+            body.put(f"br label %{name}")
         body.label(f"after.{name}")
 
-    def loop_end(self, counter: str, index: str, bound: str, after: str, loop: str) -> None:
-        """The end of a loop whose elements do not depend on each other."""
-        self.body.put(f"{counter} = add nuw nsw i64 {index}, 1")
-        done = self.body.add(f"icmp eq i64 {counter}, {bound}")
-        self.loops += 1
-        self.body.put(f"br i1 {done}, label %{after}, label %{loop}, !llvm.loop !{self.loops + 1}")
-
     def module(self) -> str:
-        """The text of the module: the function, what it calls, and what its loops' marks mean."""
+        """The text of the module: the function, which ends here, what it calls, and the marks of loops."""
+        self.body.put("ret i32 0")
         marks = "".join([f"!{n} = distinct !{{!{n}, !1}}\n" for n in range(2, self.loops + 2)])
         return "\n".join([*sorted(self.body.intrinsics), _HEAD, *self.body.lines, "}", _METADATA + marks])
 
@@ -169,10 +191,8 @@ class Arrays:
 
     def pointers(self, index: str) -> dict[str, str]:
         """Those of the operands at an index of the outer loop."""
-        body = self.memory.body
-        offsets = [body.add(f"mul i64 {index}, {s}") for s in self.outer_steps]
-        both = zip(self.numbers, self.base, offsets, strict=True)
-        return {name: body.add(f"getelementptr i8, ptr {b}, i64 {o}") for name, b, o in both}
+        both = zip(self.kernel.operands, self.base, self.outer_steps, strict=True)
+        return {o.name: self.memory.at(o, pointer, index, step) for o, pointer, step in both}
 
     def at(self, name: str, pointer: str, places: Mapping[str, str], follow: bool) -> str:
         """The pointer to an operand's element at ``places``; the last dim's may ``follow`` each other."""

@@ -22,12 +22,13 @@ from ..expressions import (
     Subscript,
     free_names,
     replaced,
+    walk,
 )
 from ..kernels import REDUCED, NativeKernel
 from ..routines import Routines
-from ..scans import NATIVE_SCANS
-from .instructions import Unlowerable
-from .reductions import is_reduction
+from ..scans import NATIVE_SCANS, PLACE
+from .instructions import Kind, Unlowerable
+from .reductions import is_first, is_reduction
 
 #: How many elements a row has, and how many places a table.
 LENGTH, PLACES = "n", "m"
@@ -36,9 +37,15 @@ LENGTH, PLACES = "n", "m"
 def is_scan(expr: Expr) -> bool:
     """Whether an expression brings together what stands before each element, or after it."""
     match expr:
-        case Call(Name(name), (_, _, _), ()) if name in NATIVE_SCANS.values():
+        case Call(Name(name), (_, _, _, *_), ()) if name in NATIVE_SCANS.values():
             return True
     return False
+
+
+def kind_of_scan(scan: Expr) -> Kind:
+    """Of what is scanned: of places if these are in it, and else of numbers."""
+    assert isinstance(scan, Call)
+    return Kind.LONG if Name(PLACE) in walk(scan.arguments[1]) else Kind.FLOAT
 
 
 def go_back(exprs: Iterable[Expr]) -> bool:
@@ -62,6 +69,11 @@ class Pass:
         """All that is computed for each element."""
         return [*[r.arguments[0] for r in self.reductions], *[e for _, e in (*self.results, *self.kept)]]
 
+    @property
+    def looks(self) -> bool:
+        """Whether it looks for places alone, and may end where they are found."""
+        return all(map(is_first, self.reductions)) and not (self.results or self.kept)
+
 
 class Plan:
     """The passes of a kernel over rows, along n, or over columns, along m."""
@@ -73,12 +85,10 @@ class Plan:
         self.scratch = scratch
         # What is converted when it is read costs something, too.
         self.converted = {o.name for o in kernel.inputs if scratch and o.dtype in REDUCED}
-        self.rows = {o.name for o in kernel.inputs if along in o.dims}
+        self.rows = {o.name for o in kernel.inputs if along in o.dims} | {PLACE}
         self.tables = {o.name: along in o.dims[1:] for o in kernel.inputs if o.dims}
         self.whole = {o.name for o in kernel.outputs if not o.dtype}
-        known: dict[str, Expr] = {}
-        for name, expr in kernel.statements:
-            known[name] = replaced(expr, known)
+        known = kernel.defined
         self._levels: dict[Expr, int] = {}
         self._is_row: dict[Expr, bool] = {}
         self.numbers = {o.name: known[o.name] for o in kernel.outputs if along not in o.dims}
@@ -128,7 +138,7 @@ class Plan:
         """The costly parts of what a pass computes that an earlier one knew, the largest."""
         if is_reduction(expr) or not self.is_row(expr):
             return
-        if self.level(expr) < number and self._is_costly(expr) and not _is_condition(expr):
+        if self.level(expr) < number and self._is_costly(expr) and not _is_no_number(expr):
             yield expr
             return
         for part in expr.parts:
@@ -170,7 +180,7 @@ class Plan:
                 if len(arguments) != 1 or not self.is_row(arguments[0]):
                     raise Unlowerable("a reduction takes one row")
                 return False
-            case Call(_, (_, row, _), ()) if is_scan(expr):
+            case Call(_, (_, row, *_), ()) if is_scan(expr):
                 if not self.is_row(row):
                     raise Unlowerable("a scan takes a row")
                 return True
@@ -179,12 +189,12 @@ class Plan:
         raise Unlowerable(f"{type(expr).__name__.lower()} has no native form over rows")
 
 
-def _is_condition(expr: Expr) -> bool:
-    """Whether it is true or false, which no memory for numbers keeps."""
+def _is_no_number(expr: Expr) -> bool:
+    """Whether it is true or false, or made of places, which no memory for numbers keeps."""
     match expr:
-        case Operation(symbol):
-            return symbol in (*ELEMENTWISE_COMPARISONS, "&", "|", "~x")
-    return False
+        case Operation(symbol) if symbol in (*ELEMENTWISE_COMPARISONS, "&", "|", "~x"):
+            return True
+    return Name(PLACE) in walk(expr)
 
 
 def operands_of(expr: Expr) -> Sequence[Expr]:

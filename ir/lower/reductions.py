@@ -77,46 +77,41 @@ class Reductions:
             return self.body.add(f"select i1 {operand.text}, i32 {behind}, i32 {self.first(reduction)}")
         return self.body.add(f"zext i1 {operand.text} to i32")
 
-    def bring_in(self, target: str, reduction: Call, acc: str, value: str) -> None:
-        """``target`` is what a block had, and one more element."""
+    def brought_in(self, reduction: Call, acc: str, value: str) -> str:
+        """What a block had, and one more element."""
         name, type_ = _name(reduction), self.type_of(reduction)
         if name == "sum":
-            self.body.put(f"{target} = fadd{self.flags} {type_} {acc}, {value}")
-        elif name == "prod":
-            self.body.put(f"{target} = fmul{self.flags} {type_} {acc}, {value}")
-        elif name == "count":
-            self.body.put(f"{target} = add nuw nsw {type_} {acc}, {value}")
-        elif name == "any":
-            self.body.put(f"{target} = or {type_} {acc}, {value}")
-        elif name == "where_first":
-            self._least(target, type_, acc, value)
-        else:
-            intrinsic = f"llvm.{name}imum.{self.scalars.width.suffix}"
-            self.body.intrinsics.add(f"declare {type_} @{intrinsic}({type_}, {type_})")
-            self.body.put(f"{target} = call nsz {type_} @{intrinsic}({type_} {acc}, {type_} {value})")
+            return self.body.add(f"fadd{self.flags} {type_} {acc}, {value}")
+        if name == "prod":
+            return self.body.add(f"fmul{self.flags} {type_} {acc}, {value}")
+        if name == "count":
+            return self.body.add(f"add nuw nsw {type_} {acc}, {value}")
+        if name == "any":
+            return self.body.add(f"or {type_} {acc}, {value}")
+        if name == "where_first":
+            return self._least(type_, acc, value)
+        intrinsic = f"llvm.{name}imum.{self.scalars.width.suffix}"
+        self.body.intrinsics.add(f"declare {type_} @{intrinsic}({type_}, {type_})")
+        return self.body.add(f"call nsz {type_} @{intrinsic}({type_} {acc}, {type_} {value})")
 
-    def _least(self, target: str, type_: str, a: str, b: str) -> None:
-        self.body.intrinsics.add(f"declare {type_} @llvm.smin.{type_}({type_}, {type_})")
-        self.body.put(f"{target} = call {type_} @llvm.smin.{type_}({type_} {a}, {type_} {b})")
+    def _least(self, type_: str, a: str, b: str) -> str:
+        return self.body.intrinsic(type_, f"llvm.smin.{type_}", (a, b))
 
-    def bring_together(self, target: str, reduction: Call, total: str, block: str, begin: str) -> None:
-        """``target`` is the total of the blocks before, and of one more, which begins at a place."""
+    def brought_together(self, reduction: Call, total: str, block: str, begin: str) -> str:
+        """The total of the blocks before, and of one more, which begins at a place."""
         name = _name(reduction)
         if name not in _TOTALS:
-            self.bring_in(target, reduction, total, block)
-            return
+            return self.brought_in(reduction, total, block)
         if name == "count":
-            block = self.body.add(f"zext i32 {block} to i64")
-            self.body.put(f"{target} = add i64 {total}, {block}")
-            return
+            return self.body.add(f"add i64 {total}, {self.body.add(f'zext i32 {block} to i64')}")
         if name == "where_first":
             none = self.body.add(f"icmp eq i32 {block}, {self.first(reduction)}")
             place = self.body.add(f"add i64 {self.body.add(f'zext i32 {block} to i64')}, {begin}")
-            self._least(target, "i64", total, self.body.add(f"select i1 {none}, i64 {_NOWHERE}, i64 {place}"))
-            return
+            found = self.body.add(f"select i1 {none}, i64 {_NOWHERE}, i64 {place}")
+            return self._least("i64", total, found)
         if self.scalars.width.llvm == "float":
             block = self.body.add(f"fpext float {block} to double")
-        self.body.put(f"{target} = fadd double {total}, {block}")
+        return self.body.add(f"fadd double {total}, {block}")
 
     def is_missing(self, reduction: Call, total: str) -> str:
         """Whether none of the blocks so far has the place that is looked for."""

@@ -16,15 +16,13 @@ from dataclasses import replace
 from ..expressions import Call, Expr, Name, free_names, walk
 from ..kernels import NativeKernel, Operand
 from ..routines import Routines
-from ..scans import AFTER, BEFORE
-from .instructions import WIDTHS, Instructions, Kind, Unlowerable, Value
-from .loops import Arrays, Memory
-from .passes import LENGTH, go_back, is_scan
+from ..scans import AFTER, BEFORE, PLACE
+from .instructions import WIDTHS, Kind, Unlowerable, Value
+from .nests import Nest
+from .passes import LENGTH, go_back, is_scan, kind_of_scan
 from .reductions import is_reduction
 from .scalars import Operand as ScalarOperand, ScalarLowering
 
-#: The name of an element's index.
-PLACE = "place"
 _LANES = 8
 _COUNT = Name(LENGTH)
 
@@ -41,54 +39,42 @@ def scans(kernel: NativeKernel, routines: Routines, scalar: str) -> str:
     return _Scans(kernel, routines, scalar).module()
 
 
-class _Scans:
+class _Scans(Nest):
     """A loop over rows, and over vectors of each. What does not fill one, or follow, goes through memory."""
 
     def __init__(self, kernel: NativeKernel, routines: Routines, scalar: str) -> None:
-        self.kernel = kernel
-        self.back = go_back([p for _, expr in kernel.statements for p in walk(expr)])
-        self.body = Instructions()
-        self.memory = Memory(self.body, WIDTHS[scalar])
+        super().__init__(kernel, routines, scalar)
         self.scalars = ScalarLowering(self.body, replace(WIDTHS["float64"], lanes=_LANES), routines)
-        self.body.label("entry")
-        self.arrays = Arrays(self.memory, kernel)
+        self.back = go_back([p for _, expr in kernel.statements for p in walk(expr)])
         self.buffers = {o.name: self._alloca(self._buffered(o), _LANES) for o in kernel.operands}
         found = dict.fromkeys([p for _, expr in kernel.statements for p in walk(expr) if is_scan(p)])
         self.carries = {scan: self._alloca("i64", _LANES) for scan in found}  # of 64 bits, whatever they are
-        self.pointers: dict[str, str] = {}
         self.across = False  # whether the lanes of vectors are of rows side by side
 
     def _alloca(self, type_: str, count: int) -> str:
         return self.body.add(f"alloca [{count} x {type_}], align 64")
 
     def module(self) -> str:
-        body, length = self.body, self.arrays.sizes[LENGTH]
-        whole = body.add(f"and i64 {length}, -{_LANES}")
-        follow = self.arrays.follow(self.kernel.operands)
-        body.put(f"br i1 {follow}, label %contiguous, label %strided")
-        body.label("contiguous")
-        with self._rows("0", self.arrays.outer):
-            with self.memory.over("0", whole, str(_LANES)) as index:
+        length = self.arrays.sizes[LENGTH]
+        whole = self.body.add(f"and i64 {length}, -{_LANES}")
+        with self.contiguous(self.kernel.operands), self._rows("0", self.arrays.outer):
+            with self.loop(LENGTH, "0", whole, str(_LANES)) as index:
                 self._vector(index)
-            with self.memory.over(whole, length, str(_LANES)) as index:
+            with self.loop(LENGTH, whole, length, str(_LANES)) as index:
                 self._few(index)
-        body.put("ret i32 0")
-        body.label("strided")
         groups = self._groups()
         self.across = True
-        with self._rows("0", groups, _LANES), self.memory.over("0", length) as index:
+        with self._rows("0", groups, _LANES), self.loop(LENGTH, "0", length) as index:
             self._vector(index)
         self.across = False
-        with self._rows(groups, self.arrays.outer), self.memory.over("0", length, str(_LANES)) as index:
+        with self._rows(groups, self.arrays.outer), self.loop(LENGTH, "0", length, str(_LANES)) as index:
             self._few(index)
-        body.put("ret i32 0")
         return self.memory.module()
 
     @contextmanager
     def _rows(self, begin: str, end: str, step: int = 1) -> Iterator[None]:
         """A loop over rows, before which nothing has been scanned."""
-        with self.memory.over(begin, end, str(step)) as row:
-            self.pointers = self.arrays.pointers(row)
+        with self.outer(begin, end, step):
             for scan, carry in self.carries.items():
                 self._begin(scan, carry)
             yield
@@ -104,35 +90,24 @@ class _Scans:
 
     def _begin(self, scan: Expr, carry: str) -> None:
         assert isinstance(scan, Call)
-        first = self.scalars.computed(scan.arguments[2], self._unknown)
-        kind = self._kind(scan)
+        first, kind = self.value(scan.arguments[2]), kind_of_scan(scan)
         self.body.put(f"store {self.scalars.type_of(kind)} {self.scalars.text(first, kind)}, ptr {carry}")
-
-    def _unknown(self, expr: Expr) -> ScalarOperand:
-        return self.scalars.computed(expr, self._unknown)
-
-    def _kind(self, scan: Call) -> Kind:
-        """Of what is scanned: of places if these are in it, and else of numbers."""
-        names = {n.id for n in walk(scan.arguments[1]) if isinstance(n, Name)}
-        return Kind.LONG if PLACE in names else Kind.FLOAT
 
     # -- vectors -----------------------------------------------------------------------------
 
     def _vector(self, index: str) -> None:
         """The elements from ``index`` on, which follow each other; or those at it of rows that do."""
         given = {}
-        first = self._place(index, 1 if self.across else _LANES)
+        first = {LENGTH: self._place(index, 1 if self.across else _LANES)}
         for operand in self.kernel.inputs:
-            type_ = f"<{_LANES} x {self.memory.type_of(operand)[0]}>"
-            at = self.arrays.at(operand.name, self.pointers[operand.name], {LENGTH: first}, not self.across)
-            text = self.body.add(f"load {type_}, ptr {at}, align {self.memory.type_of(operand)[1]}")
+            type_, size = self.memory.type_of(operand)
+            type_ = f"<{_LANES} x {type_}>"
+            text = self.body.add(f"load {type_}, ptr {self.at(operand.name, first)}, align {size}")
             given[operand.name] = self._widened(operand, self._turned(type_, text))
-        for name, value in self._computed(given, index).items():
-            operand = self.arrays.operand(name)
-            at = self.arrays.at(name, self.pointers[name], {LENGTH: first}, not self.across)
+        for operand, value in self._computed(given, index):
             type_, text = self._narrowed(operand, value)
             text, size = self._turned(type_, text), self.memory.type_of(operand)[1]
-            self.body.put(f"store {type_} {text}, ptr {at}, align {size}")
+            self.body.put(f"store {type_} {text}, ptr {self.at(operand.name, first)}, align {size}")
 
     def _few(self, index: str) -> None:
         """At most a vector's elements from ``index`` on, one by one into memory and out of it."""
@@ -143,24 +118,22 @@ class _Scans:
             type_, buffer = self._buffered(operand), self.buffers[operand.name]
             self.body.put(f"store <{_LANES} x {type_}> zeroinitializer, ptr {buffer}")
             with self.memory.over("0", count) as i:
-                value = self.memory.load(operand, self._element(operand, index, i))
+                value = self.load(operand.name, self._element(index, i))
                 to = self.body.add(f"getelementptr {type_}, ptr {buffer}, i64 {i}")
                 self.body.put(f"store {type_} {value.text}, ptr {to}")
             text = self.body.add(f"load <{_LANES} x {type_}>, ptr {buffer}")
             given[operand.name] = self._widened(operand, text)
-        for name, result in self._computed(given, index).items():
-            operand, buffer = self.arrays.operand(name), self.buffers[name]
+        for operand, result in self._computed(given, index):
             vector, text = self._narrowed(operand, result)
+            type_, buffer = self._buffered(operand), self.buffers[operand.name]
             self.body.put(f"store {vector} {text}, ptr {buffer}")
             with self.memory.over("0", count) as i:
-                type_ = self._buffered(operand)
                 of = self.body.add(f"getelementptr {type_}, ptr {buffer}, i64 {i}")
                 one = self.body.add(f"load {type_}, ptr {of}")
-                self.memory.store(operand, one, self._element(operand, index, i))
+                self.memory.store(operand, one, self.at(operand.name, self._element(index, i)))
 
-    def _element(self, operand: Operand, index: str, i: str) -> str:
-        place = self._place(self.body.add(f"add nuw nsw i64 {index}, {i}"), 1)
-        return self.arrays.at(operand.name, self.pointers[operand.name], {LENGTH: place}, False)
+    def _element(self, index: str, i: str) -> dict[str, str]:
+        return {LENGTH: self._place(self.body.add(f"add nuw nsw i64 {index}, {i}"), 1)}
 
     def _place(self, index: str, count: int) -> str:
         """Where the first of ``count`` elements stands, which the scan comes to after ``index`` others."""
@@ -198,32 +171,30 @@ class _Scans:
 
     # -- what is computed --------------------------------------------------------------------
 
-    def _computed(self, given: Mapping[str, Value], index: str) -> dict[str, ScalarOperand]:
+    def _computed(self, given: Mapping[str, Value], index: str) -> list[tuple[Operand, ScalarOperand]]:
         """The results for a vector of elements, those from ``index`` on."""
-        known: dict[Expr, ScalarOperand] = {Name(name): value for name, value in given.items()}
         lanes = ", ".join([f"i64 {i}" for i in range(_LANES)])
         first = self._splat("i64", self._place(index, 1))
         way = "sub" if self.back else "add"
         places = first if self.across else self.body.add(f"{way} <{_LANES} x i64> {first}, <{lanes}>")
-        known[Name(PLACE)] = Value(places, Kind.LONG)
-
-        def value(expr: Expr) -> ScalarOperand:
-            if expr not in known:
-                known[expr] = self._scan(expr, value) if is_scan(expr) else self.scalars.computed(expr, value)
-            return known[expr]
-
+        self.know(Name(PLACE), Value(places, Kind.LONG))
+        for name, value in given.items():
+            self.know(Name(name), value)
         for name, expr in self.kernel.statements:
-            known[Name(name)] = value(expr)
-        return {o.name: known[Name(o.name)] for o in self.kernel.outputs}
+            self.know(Name(name), self.value(expr))
+        return [(o, self.value(Name(o.name))) for o in self.kernel.outputs]
 
-    def _scan(self, scan: Expr, value: Callable[[Expr], ScalarOperand]) -> Value:
+    def new(self, expr: Expr) -> ScalarOperand:
+        return self._scan(expr) if is_scan(expr) else super().new(expr)
+
+    def _scan(self, scan: Expr) -> Value:
         assert isinstance(scan, Call)
-        combination, elements, first = scan.arguments
-        kind = self._kind(scan)
+        combination, elements, first, *exact = scan.arguments
+        kind = kind_of_scan(scan)
         type_ = self.scalars.type_of(kind)
-        neutral = self.scalars.text(value(first), kind)
+        neutral = self.scalars.text(self.value(first), kind)
         costly = any([n.id in self.scalars.routines for n in free_names(combination)])
-        found = self.scalars.value(value(elements), kind)
+        found = self.scalars.value(self.value(elements), kind)
         if found.kind is not kind:
             raise Unlowerable("a scan is of numbers, or of places")
 
@@ -234,16 +205,48 @@ class _Scans:
         carry = self.body.add(f"load {type_}, ptr {self.carries[scan]}")
         if self.across:
             result = last = combined(carry, found.text)
-        else:
-            lanes, step = found.text, 1
-            while step < _LANES:
-                moved = self._moved(type_, lanes, neutral, step)
-                lanes, step = combined(moved, lanes), 2 * step
-            result = combined(carry, lanes)
-            # The next vector waits for one combination only, or does with fewer if they cost much.
-            last = self._last(type_, result) if costly else combined(carry, self._last(type_, lanes))
+            self.body.put(f"store {type_} {last}, ptr {self.carries[scan]}")
+            return Value(result, kind)
+        labels = [self.body.name(label) for label in ("tree", "turn", "done")] if exact else []
+        if exact:
+            apart = self.scalars.text(self.scalars.lower(exact[0], {AFTER: found}), Kind.BOOL)
+            self._where_all(apart, *labels[:2])
+            self.body.label(labels[0])
+        lanes, step = found.text, 1
+        while step < _LANES:
+            moved = self._moved(type_, lanes, neutral, step)
+            lanes, step = combined(moved, lanes), 2 * step
+        result = combined(carry, lanes)
+        # The next vector waits for one combination only, or does with fewer if they cost much.
+        last = self._last(type_, result) if costly else combined(carry, self._last(type_, lanes))
         self.body.put(f"store {type_} {last}, ptr {self.carries[scan]}")
+        if exact:
+            self.body.put(f"br label %{labels[2]}")
+            self.body.label(labels[1])
+            turned = self._in_turn(type_, carry, found.text, combined)
+            self.body.put(f"store {type_} {self._last(type_, turned)}, ptr {self.carries[scan]}")
+            self.body.put(f"br label %{labels[2]}")
+            self.body.label(labels[2])
+            result = self.body.add(f"phi {type_} [{result}, %{labels[0]}], [{turned}, %{labels[1]}]")
         return Value(result, kind)
+
+    def _where_all(self, condition: str, then: str, otherwise: str) -> None:
+        """Go where all lanes of a condition hold, or elsewhere."""
+        type_, name = f"<{_LANES} x i1>", f"llvm.vector.reduce.and.v{_LANES}i1"
+        self.body.intrinsics.add(f"declare i1 @{name}({type_})")
+        all_ = self.body.add(f"call i1 @{name}({type_} {condition})")
+        self.body.put(f"br i1 {all_}, label %{then}, label %{otherwise}")
+
+    def _in_turn(self, type_: str, carry: str, lanes: str, combined: Callable[[str, str], str]) -> str:
+        """What the lanes come to one after the other."""
+        result = lanes
+        for lane in range(_LANES):
+            step = combined(carry, lanes)
+            chosen = [*range(_LANES)]
+            chosen[lane] += _LANES
+            result = self._shuffled(type_, result, step, chosen)
+            carry = self._shuffled(type_, step, "poison", [lane] * _LANES)
+        return result
 
     def _last(self, type_: str, lanes: str) -> str:
         """The last of the lanes, in each."""

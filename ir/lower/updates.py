@@ -6,16 +6,16 @@ and always in one order.
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Sequence
 
-from ..expressions import Expr, Name, Subscript
+from ..expressions import Name, replaced
 from ..kernels import NativeKernel
 from ..routines import Routines
-from .instructions import Instructions, Kind, Unlowerable, Value
-from .loops import Arrays, Memory
-from .scalars import Operand as ScalarOperand, ScalarLowering
+from .instructions import Kind, Unlowerable, Value
+from .nests import Nest
+from .passes import LENGTH, PLACES
 
-_PLACES, _EACH, _ALONG = "m", "k", "n"
+_EACH = "k"
 
 
 def updates(kernel: NativeKernel, routines: Routines, scalar: str) -> str:
@@ -23,91 +23,37 @@ def updates(kernel: NativeKernel, routines: Routines, scalar: str) -> str:
     return _Updates(kernel, routines, scalar).module()
 
 
-class _Updates:
+class _Updates(Nest):
     """Loops over the elements of operands: a version for contiguous ones, one for any."""
 
     def __init__(self, kernel: NativeKernel, routines: Routines, scalar: str) -> None:
-        self.kernel = kernel
-        self.tables = {o.name for o in kernel.outputs if _PLACES in o.dims}
-        if len(self.tables) < len(kernel.outputs):
+        super().__init__(kernel, routines, scalar)
+        if any([PLACES not in o.dims for o in kernel.outputs]):
             raise Unlowerable("the results of a kernel with updates are tables")
-        self.body = Instructions()
-        self.scalars = ScalarLowering(self.body, scalar, routines)
-        self.memory = Memory(self.body, self.scalars.width)
-        self.body.label("entry")
-        self.arrays = Arrays(self.memory, kernel)
         # No two elements of a row change the same element of a table of rows.
-        self.parallel = all([_ALONG in o.dims for o in kernel.outputs])
-        self.follow = False
-        self.places: dict[str, str] = {}
-        self.pointers: dict[str, str] = {}
-        self.known: dict[Expr, ScalarOperand] = {}
+        self.parallel = all([LENGTH in o.dims for o in kernel.outputs])
+        known = kernel.defined
+        self.updates = [(replaced(table, known), replaced(expr, known)) for table, expr in kernel.updates]
+        self.know(Name(PLACES), Value(self.arrays.sizes[PLACES], Kind.LONG))
 
     def module(self) -> str:
-        body = self.body
-        along = [o for o in self.kernel.operands if o.dims and o.dims[-1] == self._innermost()]
-        body.put(f"br i1 {self.arrays.follow(along)}, label %contiguous, label %strided")
-        for version in ("contiguous", "strided"):
-            body.label(version)
-            self.follow = version == "contiguous"
-            with self.memory.over("0", self.arrays.outer) as outer:
-                self.pointers = self.arrays.pointers(outer)
-                self._loops()
-            body.put("ret i32 0")
+        dims = [dim for dim in (_EACH, LENGTH) if dim in self.arrays.sizes]
+        with self.contiguous([o for o in self.kernel.operands if o.dims[-1:] == tuple(dims[-1:])]):
+            self._version(dims)
+        self._version(dims)
         return self.memory.module()
 
-    def _innermost(self) -> str:
-        return _ALONG if _ALONG in self.arrays.sizes else _EACH
+    def _version(self, dims: Sequence[str]) -> None:
+        with self.outer():
+            self._along(dims)
 
-    def _loops(self) -> None:
-        dims = [dim for dim in (_EACH, _ALONG) if dim in self.arrays.sizes]
-        self.known = {Name(_PLACES): Value(self.arrays.sizes[_PLACES], Kind.LONG)}
-        with ExitStack() as stack:
-            for depth, dim in enumerate((None, *dims)):
-                if dim is not None:
-                    parallel = dim == _ALONG and self.parallel
-                    loop = self.memory.over("0", self.arrays.sizes[dim], parallel=parallel)
-                    self.places[dim] = stack.enter_context(loop)
-                self._load(set(dims[:depth]))
-            for name, expr in self.kernel.statements:
-                self.known[Name(name)] = self._value(expr)
-            for table, expr in self.kernel.updates:
-                self._update(table, expr)
-
-    def _load(self, within: set[str]) -> None:
-        """Read the operands that are known as soon as these loops are entered."""
-        for operand in self.kernel.inputs:
-            if Name(operand.name) not in self.known and set(operand.dims) <= within:
-                self.known[Name(operand.name)] = self._element(operand.name, self.places)
-
-    def _element(self, name: str, places: dict[str, str]) -> Value:
-        return self.memory.load(self.arrays.operand(name), self._at(name, places), parallel=self.parallel)
-
-    def _at(self, name: str, places: dict[str, str]) -> str:
-        operand = self.arrays.operand(name)
-        follow = self.follow and operand.dims[-1:] == (self._innermost(),)
-        return self.arrays.at(name, self.pointers[name], places, follow)
-
-    def _update(self, table: Subscript, expr: Expr) -> None:
-        assert isinstance(table.value, Name)
-        name = table.value.id
-        value = self._value(expr)
-        operand = self.arrays.operand(name)
-        text = self.scalars.stored(value, operand)
-        self.memory.store(operand, text, self._at(name, self._picked(table)), parallel=self.parallel)
-        self.known.pop(table, None)
-
-    def _picked(self, table: Subscript) -> dict[str, str]:
-        assert isinstance(table.value, Name)
-        name = table.value.id
-        index = self.scalars.value(self._value(table.index), Kind.LONG)
-        return {**self.places, self.arrays.operand(name).dims[0]: self.arrays.place(name, index)}
-
-    def _value(self, expr: Expr) -> ScalarOperand:
-        if expr not in self.known:
-            match expr:
-                case Subscript(Name(name)) if name in self.arrays.numbers:
-                    self.known[expr] = self._element(name, self._picked(expr))
-                case _:
-                    self.known[expr] = self.scalars.computed(expr, self._value)
-        return self.known[expr]
+    def _along(self, dims: Sequence[str]) -> None:
+        """The loops over dims, and in the innermost what is changed."""
+        if not dims:
+            for table, expr in self.updates:
+                self.update(table, expr)
+            return
+        self.prepare([part for table, expr in self.updates for part in (table, expr)])
+        dim, *others = dims
+        with self.loop(dim, "0", self.arrays.sizes[dim], parallel=self.parallel and dim == LENGTH):
+            self._along(others)

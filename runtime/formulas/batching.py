@@ -265,6 +265,17 @@ def _folded(
     return self.scatter_reduce(at, index, source, fold, include_self=include_self)
 
 
+def placed(
+    self: Tensor, dim: int, index: Tensor, source: Any, keepdim: bool, fold: str, include_self: bool = True
+) -> Tensor:
+    """What writes elements along a dim that indices and what is written have lost, unless ``keepdim``."""
+    if isinstance(source, (int, float, complex)):
+        source = self.new_full(index.shape, source)
+    if not keepdim and self.ndim:
+        index, source = index.unsqueeze(dim), source.unsqueeze(dim)
+    return _folded(self, dim, index, source, fold, include_self)
+
+
 def write_along_batched(
     self: Tensor, dim: int, index: Tensor, source: Tensor, fold: str, include_self: bool = True
 ) -> Tensor:
@@ -337,19 +348,6 @@ def write_flat_batched(
 def _positions(index: Tensor, count: int) -> Tensor:
     """Flat indices counted from the front."""
     return F.where(index < 0, index + count, index)
-
-
-def value_selecting_reduction_backward_batched(
-    grad_output: Tensor, dim: int, indices: Tensor, sizes: Sequence[int], keepdim: bool
-) -> Tensor:
-    """``_value_selecting_reduction_backward``."""
-    if not sizes:
-        return grad_output.reshape((len(grad_output),))
-    at = wrap_dim(dim, len(sizes)) + 1
-    if not keepdim:
-        grad_output, indices = grad_output.unsqueeze(at), indices.unsqueeze(at)
-    zeros = grad_output.new_zeros((len(grad_output), *sizes))
-    return zeros.scatter(at, indices, grad_output)
 
 
 # -- masks --------------------------------------------------------------------------------

@@ -11,11 +11,6 @@ if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
 
 
-def index_fill_value_backward(grad: Tensor, dim: int, index: Tensor) -> Tensor:
-    """The sum of the gradient over what was filled."""
-    return (grad - grad.index_fill(dim, index, 0)).sum()
-
-
 def padded(self: Tensor, shape: Sequence[int]) -> Tensor:
     """``self`` in the front corner of zeros of the given shape."""
     for d, n in enumerate(shape):

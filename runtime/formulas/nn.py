@@ -23,19 +23,6 @@ Number = bool | int | float | complex
 # --------------------------------------------------------------------------- activations
 
 
-def gelu_second_derivative(self: Tensor, approximate: str) -> Tensor:
-    """The second derivative of gelu."""
-    square = self * self
-    if approximate == "none":
-        return (2 - square) * (-0.5 * square).exp() * (1 / math.sqrt(2 * math.pi))
-    # gelu = x/2 (1 + t) with t = tanh(u): u' and u'' are those of u = scale * (x + cubic * x^3).
-    scale, cubic = math.sqrt(2 / math.pi), 0.044715
-    t = (self * (1 + cubic * square) * scale).tanh()
-    first, second = (1 + 3 * cubic * square) * scale, self * (6 * cubic * scale)
-    slope = 1 - t * t
-    return slope * (first + 0.5 * self * (second - 2 * t * first * first))
-
-
 def _halves(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     size = self.shape[dim] // 2
     return self.narrow(dim, 0, size), self.narrow(dim, size, size)
@@ -232,29 +219,7 @@ def convolution_double_backward(
     return grad_grad, grad_of_input, grad_of_weight
 
 
-def max_pool_gather(self: Tensor, indices: Tensor, dims: int) -> Tensor:
-    """The elements that max pooling chose: ``indices`` count through the last ``dims`` dims."""
-    flat = self.flatten(-dims) if dims > 1 else self
-    chosen = indices.flatten(-dims) if dims > 1 else indices
-    return flat.gather(-1, chosen).reshape(indices.shape)
-
-
-def max_pool_scatter(grad: Tensor, shape: Sequence[int], indices: Tensor, dims: int) -> Tensor:
-    """The gradient of max pooling: each element is added where ``indices`` say."""
-    count = math.prod(shape[-dims:])
-    outer = (*shape[:-dims], math.prod(indices.shape[-dims:]))
-    zeros = grad.new_zeros((*shape[:-dims], count))
-    return zeros.scatter_add(-1, indices.reshape(outer), grad.reshape(outer)).reshape(tuple(shape))
-
-
 # ------------------------------------------------------------------- dropout, embedding
-
-
-def dropout_scale(p: float, train: bool | None) -> float:
-    """What dropout multiplies the kept elements with."""
-    if train is False:
-        return 1.0
-    return 0.0 if p == 1 else 1 / (1 - p)
 
 
 def embedding_dense_double_backward(

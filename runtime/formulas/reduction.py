@@ -224,9 +224,9 @@ def prod_jvp(self_p: Tensor, self_t: Tensor, result: Tensor, dim: int | None, ke
 
 def scan_of(name: str, self: Tensor, dim: int) -> Tensor:
     """The scan that has this name as an operator."""
-    found: Any = getattr(F, name)(self, dim)
-    values: Tensor = found[0] if isinstance(found, tuple) else found
-    return values
+    found: Any = getattr(F, name.removeprefix("arg"))(self, dim)
+    made: Tensor = found[name.startswith("arg")] if isinstance(found, tuple) else found
+    return made
 
 
 def as_row(value: Any, like: Tensor) -> Tensor:

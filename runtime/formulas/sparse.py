@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import tengen.generated.functions as F
 
 from ..core.memory_format import sparse_bsr, sparse_coo, sparse_csr, strided
-from .pointwise import conj_number
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
@@ -60,18 +59,18 @@ def sparse_compressed_tensor_unsafe_backward(grad: Tensor, result: Tensor) -> Te
 def sparse_addmm_backward(grad: Tensor, self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     """The gradient ``alpha * grad @ other`` of a sparse factor, computed where that stores elements."""
     if self.layout is not sparse_coo:
-        return F.sparse_sampled_addmm(self, grad, other, beta=0, alpha=conj_number(alpha))
+        return F.sparse_sampled_addmm(self, grad, other, beta=0, alpha=alpha.conjugate())
     self = self.coalesce()
     rows, columns = self._indices()
     products = grad.index_select(0, rows) * other.t().index_select(0, columns)
-    values = products.sum(1) if alpha == 1 else products.sum(1) * conj_number(alpha)
+    values = products.sum(1) if alpha == 1 else products.sum(1) * alpha.conjugate()
     return F._sparse_coo_tensor_unsafe(self._indices(), values, self.shape, True)
 
 
 def sparse_sampled_addmm_factor_backward(grad: Tensor, other: Tensor, alpha: Any) -> Tensor:
     """The gradient ``alpha * grad @ other`` of a factor of a product of which elements were chosen."""
     product = grad.matmul(other)
-    return product if alpha == 1 else product * conj_number(alpha)
+    return product if alpha == 1 else product * alpha.conjugate()
 
 
 def sparse_sum_backward(grad: Tensor, self: Tensor, dim: Sequence[int]) -> Tensor:

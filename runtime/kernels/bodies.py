@@ -13,18 +13,17 @@ from ..core.costs import ROWS_LARGE
 from ..machine_code import Kernels
 from .copies import in_rows
 from .dims import Dims
-from .dtypes import FLOAT32, INT64, INTEGRAL, REDUCED, UINT8, DType, total_dtype
+from .dtypes import FLOAT32, INTEGRAL, REDUCED, DType
 from .native_kernels import kernel_of
 from .native_rows import NativeRows, Rows, rows_of
 from .reduced import converted, upcast
-from .reductions import cast, check_nonempty, fold_rows, folded, mean_dtype
+from .reductions import cast, check_nonempty, fold_rows, folded, result_dtype
 from .row_tables import COLUMNS, Plan, plan_of
 from .rows import run as in_blocks_of_rows
 from .scans import scanned, scanned_alone
 
 Array = Any
 Shape = tuple[int, ...]
-BOOL = np.dtype(bool)
 #: What computes a body of the functions that reduce and scan arrays, axes, the length of rows, the arrays and
 #: the numbers; or the name of the reduction that is all of it.
 Form = Callable[..., Any] | str
@@ -65,61 +64,53 @@ def run_body(
         rows = [cast(a, dtype) for a in rows]
         first = rows[0]
     dim = tuple(dim) if isinstance(dim, list) else dim
-    shape, given_dtype = first.shape, first.dtype
+    shape, own = first.shape, first.dtype
     if singles or asked or COLUMNS in kinds:
-        if nonempty and not first.size:
-            check_nonempty(shape, dim, nonempty)
         plan = plan_of(name, kept, kinds, asked, shape, dim, sizes, keepdim)
+        if nonempty and not first.size and plan.shapes[2][0]:
+            check_nonempty(shape, dim, nonempty)
         return _of_tables(kernels, form, results, plan, dtype, rows, singles, shared, numbers)
     if len(rows) > 1:
         one_shape([a.shape for a in rows])
     where = rows_of(shape, dim, sizes, keepdim)
     axes = where.axes
-    beside = [a for a in shared if a is not None]
-    if beside:
-        check_shared(tuple([shape[d] for d in axes]), [a.shape for a in beside])
-        if any([a.dtype != given_dtype for a in beside]) and given_dtype.char not in REDUCED:
-            shared = [None if a is None else cast(a, given_dtype) for a in shared]
-            beside = [a for a in shared if a is not None]
-    if kernels is not None and axes and first.size:
-        kernel = kernel_of(name, given_dtype, kernels)
-        if kernel is not None and all([a.dtype == given_dtype for a in (*rows[1:], *beside)]):
-            native = NativeRows(kernels, name, kernel, kept, together, where, given_dtype)
-            others = native.shared(beside, numbers) if beside or numbers else ()
-            if native.takes_few(shape, first.size):
-                return given(native.of_few(rows, others))
-            out = [
-                np.empty(shape if row else where.single, result_dtype(kind, given_dtype))
-                for row, kind in zip(kept, kinds, strict=True)
-            ]
-            native.run(rows, others, out)
-            return given(out)
-    if given_dtype.char in REDUCED:
-        wide = [upcast(a) for a in rows], [None if a is None else upcast(a) for a in shared]
+    if shared:
+        shared = _beside(shape, axes, shared, own)
+    if kernels is not None and axes and first.size and (kernel := kernel_of(name, own, kernels)) is not None:
+        beside = [a for a in shared if a is not None]
+        if all([a.dtype == own for a in (*rows[1:], *beside)]):
+            native = NativeRows(kernels, name, kernel, kept, kinds, together, where, own)
+            return given(native.results(rows, beside, numbers))
+    if own.char in REDUCED:
+        wide = [upcast(a) for a in rows], (), [None if a is None else upcast(a) for a in shared]
         at = dim, sizes, keepdim
-        found = several(run_body(kernels, name, form, results, *at, None, wide[0], (), wide[1], *numbers))
-        return given([_narrowed(a, given_dtype) for a in found])
+        found = several(run_body(kernels, name, form, results, *at, None, *wide, *numbers))
+        return given([_narrowed(a, own) for a in found])
     if not first.size:
         if all(kept):
-            return given([np.empty(shape, result_dtype(kind, given_dtype, dtype)) for kind in kinds])
-        if nonempty:
+            return given([np.empty(shape, result_dtype(kind, own, dtype)) for kind in kinds])
+        if nonempty and axes:
             check_nonempty(shape, dim, nonempty)
-    if isinstance(form, str):
+    if form.__class__ is str and (axes or not shape):
         return fold_rows(dtype, form, first, axes, keepdim)
     functions = partial(folded, dtype), partial(scanned if shape else scanned_alone, dtype)
-    if not shape:
-        one = [None if a is None else a.reshape(1) for a in (*rows, *shared)]
-        found = several(form(*functions, 0, 1, *one, *numbers))
-        return given([a.reshape(()) for a in found])
+    form = written_out(form)
+    if not axes:  # each element is a row
+        each = [
+            *[a.reshape((*shape, 1)) for a in rows],
+            *[None if a is None else a.reshape(1) for a in shared],
+        ]
+        found = several(form(*functions, len(shape), 1, *each, *numbers))
+        return given([a.reshape(shape) for a in found])
     if first.size > ROWS_LARGE and any(kept) and len(where.laid) == 2 and where.laid[0] > 1:
         out = [
-            np.empty(shape if row else where.single, result_dtype(kind, given_dtype, dtype))
+            np.empty(shape if row else where.single, result_dtype(kind, own, dtype))
             for row, kind in zip(kept, kinds, strict=True)
         ]
         _in_blocks(partial(form, *functions, 1, where.length), where, kept, rows, [*shared, *numbers], out)
         return given(out)
     axis = axes[0] if len(axes) == 1 else axes
-    wide_shape = sizes_beside(shape, axes)
+    wide_shape = sizes_beside(shape, axes) if shared else ()
     broadcast = [None if a is None else a.reshape(wide_shape) for a in shared]
     found = several(form(*functions, axis, where.length, *rows, *broadcast, *numbers))
     return given([a if row or keepdim else a.squeeze(axis) for a, row in zip(found, kept, strict=True)])
@@ -173,6 +164,12 @@ def _narrowed(array: Array | None, dtype: DType) -> Array | None:
     return array if array is None or array.dtype != FLOAT32 else converted(np.asarray(array), dtype)
 
 
+def _beside(shape: Shape, axes: Shape, shared: Sequence[Array | None], own: DType) -> Sequence[Array | None]:
+    """What all rows share, in their dtype unless that is a half type. RuntimeError for what is no row."""
+    check_shared(tuple([shape[d] for d in axes]), [a.shape for a in shared if a is not None])
+    return shared if own.char in REDUCED else [None if a is None else cast(a, own) for a in shared]
+
+
 def _in_blocks(
     form: Callable[..., Any],
     where: Rows,
@@ -195,23 +192,6 @@ def _in_blocks(
             part[...] = made
 
     in_blocks_of_rows(block, *tables, *results)
-
-
-def result_dtype(kind: str, given: DType, asked: DType | None = None) -> DType:
-    """The dtype of a result, by what its elements are (``ir.bodies.Kind``), of rows of a dtype.
-
-    ``asked`` is the one that the rows were to be taken in. RuntimeError for means of bools and integers.
-    """
-    match kind:
-        case "total" | "running" | "columns":
-            return total_dtype(given, asked)
-        case "mean":
-            return mean_dtype(given, asked)
-        case "test":
-            return UINT8 if given == UINT8 else BOOL
-        case "own":
-            return given
-    return INT64 if kind == "int64" else BOOL
 
 
 def written_out(form: Form) -> Callable[..., Any]:

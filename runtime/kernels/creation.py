@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -121,22 +121,15 @@ def empty(size: Shape, dtype: DType, memory_format: Any = None) -> Array:
     return unwritten(cpu.empty_strided(shape, strides_in(memory_format, shape), dtype))
 
 
-def zeros(size: Shape, dtype: DType) -> Array:
-    """Zeros. Raises RuntimeError for a negative dimension."""
-    return np.zeros(check_size(size), dtype)
-
-
-def ones(size: Shape, dtype: DType) -> Array:
-    """Ones. Raises RuntimeError for a negative dimension."""
-    return np.ones(check_size(size), dtype)
-
-
 def full(size: Shape, fill_value: Number, dtype: DType) -> Array:
     """``fill_value`` everywhere.
 
     Raises RuntimeError for a negative dimension, and for a number that the dtype cannot hold.
     """
-    return _full(check_size(size), fill_value, dtype)
+    shape = check_size(size)
+    if fill_value.__class__ is int and 0 <= fill_value <= 1 and dtype.isbuiltin:
+        return np.full(shape, fill_value, dtype) if fill_value else np.zeros(shape, dtype)
+    return _full(shape, fill_value, dtype)
 
 
 def filled(self: Array, value: Number) -> Array:
@@ -147,6 +140,22 @@ def filled(self: Array, value: Number) -> Array:
 def fill_with_number(self: Array, value: Number) -> Array:
     """A 0-d array of a number, which stands for each element of ``self``. Raises RuntimeError as ``full``."""
     return np.asarray(_held_by(self.shape, value, self.dtype), self.dtype)
+
+
+def made(form: Callable[..., Any], *arguments: Any) -> Array:
+    """The array whose shape and elements a form says, rounded once to the dtype, its last argument.
+
+    Raises what the form raises, and RuntimeError for a negative size.
+    """
+    dtype: DType = arguments[-1]
+    sizes, elements = form(*arguments)
+    shape = check_size(sizes)
+    places = [np.arange(n) for n in shape]
+    found = elements(*(places if len(shape) == 1 else np.ix_(*places)))
+    if not isinstance(found, np.ndarray):
+        return _full(shape, found, dtype)
+    found = found.astype(dtype)
+    return found if found.shape == shape else np.broadcast_to(found, shape).copy()
 
 
 def _full(shape: Shape, value: Number, dtype: DType) -> Array:
@@ -342,51 +351,46 @@ def range_(start: Real, end: Real, step: Real, dtype: DType) -> Array:
     return (start + np.arange(count) * step).astype(dtype)
 
 
-def spaced_shape(steps: int) -> tuple[int]:
-    """The shape of ``linspace``. Raises RuntimeError for a negative number of steps."""
+def spaced(start: Number, end: Number, steps: int, dtype: DType) -> tuple[Number, Number, Number]:
+    """The first of equally spaced numbers, the last one and their distance.
+
+    Those of integers run in float64 between truncated ends, and are truncated once more. Raises RuntimeError
+    for a negative number of steps, and for complex ends of a real dtype; NotImplementedError for several
+    steps of bools.
+    """
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
-    return (steps,)
-
-
-def _spaced(start: Number, end: Number, steps: int, dtype: DType) -> Array:
-    """Equal distances from both ends, so that the result is symmetric; not yet of the dtype.
-
-    Integers run in float64 between truncated ends, and are truncated once more. Raises RuntimeError for a
-    negative number of steps, and for complex ends of a real dtype; NotImplementedError for several steps of
-    bools.
-    """
-    (count,) = spaced_shape(steps)
     if not is_complex(dtype) and (isinstance(start, complex) or isinstance(end, complex)):
         raise RuntimeError(f"the ends are complex, which {dtype.name} cannot hold")
-    if not count:
-        return np.empty(0)
-    if dtype.kind in "iu":
-        start = as_number(start, dtype)
-    if count == 1:
-        return np.full(1, start)
+    integral = dtype.kind in "iu"
+    first = as_number(start, dtype) if integral and steps else start
+    if steps < 2:
+        return first, first, 0
     if dtype.kind == "b":
         raise NotImplementedError(f"there are no equal distances between bools: got steps={steps}")
-    if dtype.kind in "iu":
-        end = as_number(end, dtype)
-    step = (end - start) / (count - 1)
-    index = np.arange(count)
-    return np.where(index < count // 2, start + step * index, end - step * (count - 1 - index))
+    last = as_number(end, dtype) if integral else end
+    return first, last, (last - first) / (steps - 1)
 
 
-def linspace(start: Number, end: Number, steps: int, dtype: DType) -> Array:
-    """``steps`` numbers from ``start`` to ``end``; the errors are those of ``_spaced``."""
-    return _spaced(start, end, steps, dtype).astype(dtype)
-
-
-def logspace(start: Number, end: Number, steps: int, base: float, dtype: DType) -> Array:
-    """``base`` to the powers that ``linspace`` gives; a single one is to the start as it is, of integers too.
-
-    The errors are those of ``_spaced``.
-    """
+def spaced_powers(
+    base: float, start: Number, end: Number, steps: int, dtype: DType
+) -> tuple[Number, Number, Number]:
+    """Such exponents; a single one is the start as it is, of integers too. Raises what ``spaced`` does."""
     if steps == 1 and dtype.kind in "iu" and not isinstance(start, complex):
-        return np.full(1, as_number(float(np.power(base, float(start))), dtype), dtype)
-    return np.power(base, _spaced(start, end, steps, dtype)).astype(dtype)
+        as_number(float(np.power(base, float(start))), dtype)
+        return float(start), float(start), 0
+    return spaced(start, end, steps, dtype)
+
+
+def window_sizes(window_length: int, periodic: bool) -> tuple[int, int]:
+    """How many numbers a window has, and how far the last one of a whole one is from the first.
+
+    A periodic window is one without its last number, which is the first one of the next; windows of one
+    number have no such. Raises RuntimeError for a negative length.
+    """
+    if window_length < 0:
+        raise RuntimeError(f"requires non-negative window_length, got window_length={window_length}")
+    return window_length, max(window_length - 1 + periodic, 1)
 
 
 # -- triangles ----------------------------------------------------------------------------

@@ -10,6 +10,8 @@ import numpy as np
 
 Array = Any  # an ndarray, or the 0-d result of a ufunc
 Dims = tuple[int, ...] | None
+#: How bodies say that an empty list of dims names none of them (``ir.bodies.Along``).
+LISTED = "[]"
 
 
 def wrap_dim(dim: int, ndim: int) -> int:
@@ -51,11 +53,11 @@ def axes_of(dim: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
 def axes_of_rows(shape: tuple[int, ...], dim: int | Dims, sizes: str) -> tuple[int, ...]:
     """The dims that rows are over: those that ``dim`` names, or the last ones, whose sizes ``dim`` has.
 
-    ``sizes`` is what the argument with sizes is called, else "".
+    ``sizes`` is what the argument with sizes is called; LISTED where () names no dim, else "".
     IndexError for a bad dim; RuntimeError for sizes that the last dims do not have, and for none.
     """
-    if not sizes:
-        return axes_of(dim, len(shape))
+    if not sizes or sizes == LISTED:
+        return () if sizes and dim == () else axes_of(dim, len(shape))
     assert isinstance(dim, Sequence)
     first = len(shape) - len(dim)
     if not dim:

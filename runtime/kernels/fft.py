@@ -8,6 +8,7 @@ there are.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -128,32 +129,9 @@ def fft_c2r(self: Array, dim: Sequence[int], normalization: int, last_dim_size: 
 # ------------------------------------------------------------------------------- frequencies
 
 
-def fft_fftfreq_shape(n: int) -> Shape:
-    """The shape of ``fftfreq``. Raises RuntimeError for a negative number of points."""
+def frequencies(n: int, d: float) -> tuple[int, float]:
+    """``n``, and the distance of the frequencies of so many points. RuntimeError for a negative number."""
     if n < 0:
         raise RuntimeError(f"n must not be negative, but got {n}")
-    return (n,)
-
-
-def fft_rfftfreq_shape(n: int) -> Shape:
-    """The shape of ``rfftfreq``: the first half, and the point in the middle."""
-    return (fft_fftfreq_shape(n)[0] // 2 + 1,)
-
-
-def _frequencies(points: Array, n: int, d: float, dtype: np.dtype[Any]) -> Array:
-    with np.errstate(all="ignore"):
-        return (points * (1 / np.float64(n * d))).astype(dtype)
-
-
-def fft_fftfreq(n: int, d: float, dtype: np.dtype[Any]) -> Array:
-    """0, 1, ... and the negative ones, by ``n d``."""
-    (count,) = fft_fftfreq_shape(n)
-    points = np.arange(count)
-    points[(count + 1) // 2 :] -= count
-    return _frequencies(points, n, d, dtype)
-
-
-def fft_rfftfreq(n: int, d: float, dtype: np.dtype[Any]) -> Array:
-    """0, 1, ... to the half of ``n``, by ``n d``."""
-    (count,) = fft_rfftfreq_shape(n)
-    return _frequencies(np.arange(count), n, d, dtype)
+    span = n * d
+    return n, 1 / span if span else math.copysign(math.inf, span)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from .creation import linspace
+from .creation import made
 
 Array = Any
 Shape = tuple[int, ...]
+Form = Callable[..., Any]
 
 
 def check_bins(shape: Shape, bins: Sequence[int]) -> Shape:
@@ -48,8 +49,13 @@ def _check_count(coordinates: int, count: int) -> None:
         )
 
 
-def histogram_edges(self: Array, bins: Sequence[int], range: Sequence[float] | None) -> list[Array]:
-    """The edges of equal parts along each coordinate. RuntimeError for a range that is none."""
+def histogram_edges(
+    self: Array, bins: Sequence[int], range: Sequence[float] | None, line: Form
+) -> list[Array]:
+    """The edges of equal parts along each coordinate, as the form of a line says them.
+
+    RuntimeError for a range that is none.
+    """
     check_bins(self.shape, bins)
     count = len(bins)
     if range is not None and len(range) != 2 * count:
@@ -72,7 +78,7 @@ def histogram_edges(self: Array, bins: Sequence[int], range: Sequence[float] | N
             raise RuntimeError(f"min should not exceed max, but got min {low} max {high} for dimension {d}")
         if low == high:
             low, high = low - 0.5, high + 0.5
-        found.append(linspace(low, high, parts + 1, self.dtype))
+        found.append(made(line, low, high, parts + 1, self.dtype))
     return found
 
 
@@ -125,11 +131,11 @@ def checked_weight(self: Array, weight: Array | None) -> Array | None:
 
 
 def histogram_by_count(
-    self: Array, bins: int, range: Sequence[float] | None, weight: Array | None, density: bool
+    self: Array, bins: int, range: Sequence[float] | None, weight: Array | None, density: bool, line: Form
 ) -> tuple[Array, Array]:
     """The counts of elements in equal parts, and the edges of these."""
     points = self.reshape(-1, 1)
-    edges = histogram_edges(points, (bins,), range)
+    edges = histogram_edges(points, (bins,), range, line)
     return histogram_of(points, edges, checked_weight(self, weight), density), edges[0]
 
 

@@ -27,7 +27,7 @@ from .linalg_checks import (
     triangular_shapes,
 )
 from .native_kernels import kernels, of_rows
-from .reductions import amax, amin, count, sum_dim
+from .reductions import count, reduced, sum_dim
 from .rows import has_contiguous_rows
 from .sums import blocked_dot
 
@@ -232,9 +232,9 @@ def _norm(x: Array, order: float, axes: tuple[int, ...] | None, keepdim: bool) -
     if order == 1:
         return sum_dim(sizes, axes, keepdim, None)
     if order == np.inf:
-        return amax(sizes, axes, keepdim)
+        return reduced("max", sizes, axes, keepdim)
     if order == -np.inf:
-        return amin(sizes, axes, keepdim)
+        return reduced("min", sizes, axes, keepdim)
     return np.power(np.sum(np.power(sizes, order), axes, keepdims=keepdim), 1 / order)
 
 

@@ -16,7 +16,7 @@ from .copies import in_rows
 from .dims import Dims, axes_of_rows, length_of, reduced_shape
 from .dtypes import REDUCED
 from .native_kernels import as_bits, kernel_of
-from .reductions import folded
+from .reductions import folded, result_dtype
 from .rows import run as in_blocks_of_rows
 from .shares import share_columns, share_rows
 
@@ -64,9 +64,28 @@ class NativeRows(NamedTuple):
     name: str
     kernel: np.ufunc
     kept: Sequence[bool]  # whether each result has rows
+    kinds: Sequence[str]  # and what its elements are (``result_dtype``)
     together: str  # the reduction that brings results of parts of a row together, or ""
     rows: Rows
     dtype: np.dtype[Any]
+
+    def results(
+        self,
+        rows: Sequence[Array],
+        beside: Sequence[Array],
+        numbers: Sequence[float],
+    ) -> Sequence[Array]:
+        """The results of arrays, of what their rows share, and of numbers."""
+        shape = rows[0].shape
+        others = self.shared(beside, numbers) if beside or numbers else ()
+        if self.takes_few(shape, rows[0].size):
+            return self.of_few(rows, others)
+        out = [
+            np.empty(shape if row else self.rows.single, result_dtype(kind, self.dtype))
+            for row, kind in zip(self.kept, self.kinds, strict=True)
+        ]
+        self.run(rows, others, out)
+        return out
 
     def shared(self, beside: Sequence[Array], numbers: Sequence[float]) -> Sequence[Any]:
         """What all rows share, as the kernel takes it."""

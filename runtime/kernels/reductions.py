@@ -22,6 +22,7 @@ from .reduced import upcast
 from .sums import SUMMED, sum_floats
 
 Array = Any  # an ndarray, or the 0-d result of a ufunc
+BOOL = np.dtype(bool)
 
 
 # -- shared --------------------------------------------------------------------------------
@@ -115,6 +116,23 @@ def mean_dtype(given: DType, dtype: DType | None) -> DType:
     return result
 
 
+def result_dtype(kind: str, given: DType, asked: DType | None = None) -> DType:
+    """The dtype of a result, by what its elements are (``ir.bodies.Kind``), of rows of a dtype.
+
+    ``asked`` is the one that the rows were to be taken in. RuntimeError for means of bools and integers.
+    """
+    match kind:
+        case "total" | "running" | "columns":
+            return total_dtype(given, asked)
+        case "mean":
+            return mean_dtype(given, asked)
+        case "test":
+            return UINT8 if given == UINT8 else BOOL
+        case "own":
+            return given
+    return INT64 if kind == "int64" else BOOL
+
+
 def mean_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Array:
     """The mean over ``dim`` as ``dtype``; NaN of no elements."""
     result = mean_dtype(self.dtype, dtype)
@@ -123,13 +141,6 @@ def mean_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Arra
 
 
 # -- extrema -----------------------------------------------------------------------------------
-
-
-def amax(self: Array, dim: Dims, keepdim: bool) -> Array:
-    """The greatest over ``dim``, NaN where there is one. Errors for empty reductions as torch's."""
-    if self.size == 0:
-        check_nonempty(self.shape, dim)
-    return reduce_dims(np.maximum, self, dim, keepdim)
 
 
 @lru_cache(maxsize=64)
@@ -146,33 +157,12 @@ def row_starts(rows: int, columns: int) -> Array:
     return np.arange(0, rows * columns, columns)
 
 
-def amin(self: Array, dim: Dims, keepdim: bool) -> Array:
-    """The least over ``dim``, NaN where there is one. Errors for empty reductions as torch's."""
-    if self.size == 0:
-        check_nonempty(self.shape, dim)
-    return reduce_dims(np.minimum, self, dim, keepdim)
-
-
-def argmax(self: Array, dim: Dims, keepdim: bool) -> Array:
-    """Where the greatest stands, int64; the first of equal ones, the first NaN if there is one.
-
-    Over several dims, or all without ``dim``, it is a place among their elements in order.
-    """
-    return _arg("argmax", self, dim, keepdim)
-
-
-def argmin(self: Array, dim: Dims, keepdim: bool) -> Array:
-    """Where the least stands, int64; the first of equal ones, the first NaN if there is one."""
-    return _arg("argmin", self, dim, keepdim)
-
-
-def _arg(method: str, self: Array, dim: Dims, keepdim: bool) -> Array:
-    if self.size == 0:
-        check_nonempty(self.shape, dim, method)
-    return _place(method, self, axes_of(dim, self.ndim), keepdim)
+def _extreme(ufunc: np.ufunc, self: Array, axes: tuple[int, ...], keepdim: bool) -> Array:
+    return ufunc.reduce(self, axes, None, None, keepdim)
 
 
 def _place(method: str, self: Array, axes: tuple[int, ...], keepdim: bool) -> Array:
+    """Where an extreme stands; over several axes it is a place among their elements in order."""
     if len(axes) == 1 or len(axes) == self.ndim:
         return getattr(self, method)(axes[0] if len(axes) == 1 else None, keepdims=keepdim)
     others = [d for d in range(self.ndim) if d not in axes]
@@ -183,8 +173,7 @@ def _place(method: str, self: Array, axes: tuple[int, ...], keepdim: bool) -> Ar
 def _at(self: Array, axes: tuple[int, ...], keepdim: bool, places: Array) -> Array:
     """What stands at ``places`` along an axis, which is kept."""
     if axes[0] == self.ndim - 1 and self.flags.c_contiguous:
-        found = self.reshape(-1).take(places.reshape(-1) + row_starts(places.size, self.shape[-1]))
-        return found.reshape(places.shape)
+        return self.take(places + row_starts(places.size, self.shape[-1]).reshape(places.shape))
     return np.take_along_axis(self, places, axes[0])
 
 
@@ -199,20 +188,17 @@ def evenly_distribute(grad_output: Array, self: Array, value: Array) -> Array:
 # -- tests -------------------------------------------------------------------------------------------
 
 
-def all_dims(self: Array, dim: Dims, keepdim: bool) -> Array:
-    """Whether all elements over ``dim`` are nonzero: bool, uint8 of uint8. An empty ``dim`` folds nothing."""
-    return _reduce_logical(np.logical_and, self, dim, keepdim)
-
-
-def any_dims(self: Array, dim: Dims, keepdim: bool) -> Array:
-    """Whether some element over ``dim`` is nonzero: bool, uint8 of uint8. An empty ``dim`` folds nothing."""
-    return _reduce_logical(np.logical_or, self, dim, keepdim)
-
-
-def _reduce_logical(ufunc: np.ufunc, self: Array, dim: Dims, keepdim: bool) -> Array:
+def _tested(ufunc: np.ufunc, self: Array, axes: tuple[int, ...], keepdim: bool) -> Array:
     self = with_truth(self)
-    result = self.astype(bool) if dim == () else reduce_dims(ufunc, self, dim, keepdim)
+    result = ufunc.reduce(self, axes, None, None, keepdim)
     return result.astype(UINT8) if self.dtype == UINT8 else result
+
+
+def reduced(name: str, self: Array, dim: Dims, keepdim: bool) -> Array:
+    """What a reduction of bodies gives over dims. Errors for empty ones as torch's."""
+    if not self.size:
+        check_nonempty(self.shape, dim, name)
+    return fold_rows(None, name, self, axes_of(dim, self.ndim), keepdim)
 
 
 #: The reductions of bodies that are as a dtype, which may be another than that of rows.
@@ -245,10 +231,10 @@ _FOLDS: dict[str, Callable[..., Array]] = dict(
     sum=sum_dim,
     prod=prod_dim,
     mean=mean_dim,
-    max=amax,
-    min=amin,
-    any=any_dims,
-    all=all_dims,
+    max=partial(_extreme, np.maximum),
+    min=partial(_extreme, np.minimum),
+    any=partial(_tested, np.logical_or),
+    all=partial(_tested, np.logical_and),
     argmax=partial(_place, "argmax"),
     argmin=partial(_place, "argmin"),
     at=_at,

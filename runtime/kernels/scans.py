@@ -8,20 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from ..core.costs import LANES, NATIVE_GRAIN, PARALLEL_SCAN, SCAN_CHUNK, SCAN_GRAIN, SCAN_LARGE, SCAN_STEPS
+from ..core.costs import LANES, PARALLEL_SCAN, SCAN_CHUNK, SCAN_GRAIN, SCAN_LARGE, SCAN_STEPS
 from .copies import in_rows
 from .dims import wrap_dim
 from .dtypes import FLOAT32, FLOAT64, INT64, acc_dtype, total_dtype
-from .native_kernels import as_rows, kernel_of_floats, kernels
 from .parallel import each_block, items_of_block
 from .reductions import cast
-from .shares import share_rows
 
 Array = Any
 DType = np.dtype[Any]
 
-#: float32 scans along more elements than this accumulate in float64, as torch's do: the error of
-#: a cumulative sum grows with its length.
+#: float32 sums along more elements than this accumulate in float64, as torch's do: the error of
+#: a cumulative sum grows with its length. Products do always: they may leave float32 and come back.
 LONG = 64
 #: Between these sizes products of ``SCAN_STEPS`` elements stay far from the ends of float64's range.
 SAFE_RANGE = 1e-30, 1e30
@@ -45,10 +43,8 @@ def _accumulate(ufunc: np.ufunc, self: Array, dim: int, dtype: DType | None) -> 
     self = cast(self, dtype)
     if not self.ndim or not self.size:
         return self.copy()
-    if dtype.char in "fd" and ufunc is np.multiply and kernels.cumprod is not None and dim == self.ndim - 1:
-        return _cumprod_rows(in_rows(self).reshape(-1, self.shape[dim])).reshape(self.shape)
     wide = acc_dtype(dtype)
-    if wide == FLOAT32 and self.shape[dim] > LONG:
+    if wide == FLOAT32 and (self.shape[dim] > LONG or ufunc is np.multiply):
         wide = FLOAT64
     if dim < self.ndim - 1 and self.size >= LANES * self.shape[dim] > 0:
         return _accumulate_lanes(ufunc, self, dim, wide, dtype)
@@ -59,17 +55,6 @@ def _accumulate(ufunc: np.ufunc, self: Array, dim: int, dtype: DType | None) -> 
         return ufunc.accumulate(self, dim, wide)
     result = self.astype(wide)  # at once: accumulate would do so piece by piece
     return ufunc.accumulate(result, dim, wide, result).astype(dtype)
-
-
-def _scan_rows(kernel: np.ufunc, self: Array, *others: Array) -> Array:
-    """What a kernel makes of the last dimension; of its further results into ``others``, contiguous ones."""
-    if self.size < 2 * NATIVE_GRAIN and self.flags.c_contiguous:
-        found = kernel(self, out=(None, *others))
-        return found[0] if others else found
-    out = np.empty(self.shape, self.dtype)
-    if out.size:
-        share_rows(kernel, (as_rows(self),), (), tuple(map(as_rows, (out, *others))))
-    return out
 
 
 def _accumulate_lanes(ufunc: np.ufunc, self: Array, dim: int, wide: DType, dtype: DType) -> Array:
@@ -83,45 +68,29 @@ def _accumulate_lanes(ufunc: np.ufunc, self: Array, dim: int, wide: DType, dtype
     return result
 
 
-def cummax(self: Array, dim: int) -> tuple[Array, Array]:
-    """The cumulative maximum and where it stands, the last of equal ones; NaN is greatest, and stays."""
-    return _running_extremum(np.maximum, kernels.cummax, self, dim)
+def _running_extremum(ufunc: np.ufunc, self: Array, dim: int) -> Array:
+    """The cumulative maximum or minimum; NaN stays."""
+    if self.size < SCAN_LARGE or self.shape[dim] < PARALLEL_SCAN:
+        return ufunc.accumulate(self, dim)
+    return _of_lanes(lambda table: parallel_scan(ufunc, table, self.dtype, self.dtype), self, dim)
 
 
-def cummin(self: Array, dim: int) -> tuple[Array, Array]:
-    """The cumulative minimum and where it stands, the last of equal ones; NaN is least, and stays."""
-    return _running_extremum(np.minimum, kernels.cummin, self, dim)
-
-
-def _running_extremum(ufunc: np.ufunc, kernel: np.ufunc | None, self: Array, dim: int) -> tuple[Array, Array]:
-    dim = wrap_dim(dim, self.ndim)
-    if self.ndim == 0:
-        return self.copy(), np.zeros((), INT64)
-    if kernel is not None and dim == self.ndim - 1 and self.dtype.char in "fd":
-        found = np.empty(self.shape, INT64)
-        return _scan_rows(kernel, self, found), found
-    if self.size < SCAN_LARGE:
-        values = ufunc.accumulate(self, dim)
-        places = np.arange(self.shape[dim]).reshape([-1] + [1] * (self.ndim - 1 - dim))
-        return values, np.maximum.accumulate(np.where(_is_new_extremum(self, values), places, 0), dim)
-    lanes = in_rows(np.moveaxis(self, dim, -1))
-    table = lanes.reshape(-1, self.shape[dim])
-    if self.shape[dim] >= PARALLEL_SCAN:
-        values = parallel_scan(ufunc, table, self.dtype, self.dtype)
-    else:
-        values = ufunc.accumulate(table, 1)
-    both = [a.reshape(lanes.shape) for a in (values, last_true_index(_is_new_extremum(table, values)))]
-    if dim < self.ndim - 1:
-        both = [in_rows(np.moveaxis(a, -1, dim)) for a in both]
-    return both[0], both[1]
-
-
-def _is_new_extremum(self: Array, values: Array) -> Array:
-    """Where the running extremum ``values`` is that of the place."""
+def _where_it_stands(values: Array, self: Array, dim: int) -> Array:
+    """Where the cumulative extremum ``values`` stands, the last of equal ones, and the last NaN."""
     renewed: Array = self == values
     if self.dtype.kind == "f":
         renewed |= self != self
-    return renewed
+    if self.size < SCAN_LARGE:
+        places = np.arange(self.shape[dim]).reshape([-1] + [1] * (self.ndim - 1 - dim))
+        return np.maximum.accumulate(np.where(renewed, places, 0), dim)
+    return _of_lanes(last_true_index, renewed, dim)
+
+
+def _of_lanes(function: Callable[[Array], Array], self: Array, dim: int) -> Array:
+    """What a function makes of a table whose rows are along ``dim``."""
+    lanes = in_rows(np.moveaxis(self, dim, -1))
+    found = function(lanes.reshape(-1, self.shape[dim])).reshape(lanes.shape)
+    return in_rows(np.moveaxis(found, -1, dim))
 
 
 def last_true_index(rows: Array) -> Array:
@@ -140,13 +109,7 @@ def last_true_index(rows: Array) -> Array:
 
 def _cumprod_rows(table: Array) -> Array:
     """The cumulative products of the rows of a matrix of floats, computed in float64."""
-    kernel = kernel_of_floats("cumprod", table.dtype)
-    if kernel is None:
-        result = parallel_scan(np.multiply, table, FLOAT64, table.dtype)
-    else:
-        result = _scan_rows(kernel, table)
-    if table.size == 0:
-        return result
+    result = parallel_scan(np.multiply, table, FLOAT64, table.dtype)
     sizes = np.abs(table)
     least, greatest = SAFE_RANGE
     if not (sizes.item(sizes.argmin()) > least and sizes.item(sizes.argmax()) < greatest):
@@ -256,26 +219,37 @@ def hillis_steele_scan(combine: Callable[[Array, Array], Array], self: Array, di
     return np.moveaxis(result, 0, dim)
 
 
-def scanned(dtype: DType | None, name: str, row: Array, axis: int, reverse: bool) -> Array:
+def scanned(
+    dtype: DType | None, name: str, row: Array, axis: int, reverse: bool, values: Array | None = None
+) -> Array:
     """What a scan of bodies gives of an array with dims: along ``axis`` (from 0), or from the end; sums and
-    products as ``dtype``, by default the array's, int64 for bools and integers."""
-    scan = partial(_TOTALS[name], dtype=dtype) if name in _TOTALS else _SCANS[name]
-    if not reverse:
-        return scan(row, axis)
-    back = (slice(None),) * axis + (slice(None, None, -1),)
-    return in_rows(scan(row[back], axis)[back])
+    products as ``dtype``, by default the array's, int64 for bools and integers. Of places ``values`` are
+    what stands there.
+    """
+    if reverse:
+        back = (slice(None),) * axis + (slice(None, None, -1),)
+        beside = None if values is None else values[back]
+        found = scanned(dtype, name, row[back], axis, False, beside)[back]
+        return in_rows(found if values is None else row.shape[axis] - 1 - found)
+    if values is not None:
+        return _where_it_stands(values, row, axis)
+    return _TOTALS[name](row, axis, dtype) if name in _TOTALS else _SCANS[name](row, axis)
 
 
-def scanned_alone(dtype: DType | None, name: str, row: Array, axis: int, reverse: bool) -> Array:
+def scanned_alone(
+    dtype: DType | None, name: str, row: Array, axis: int, reverse: bool, values: Array | None = None
+) -> Array:
     """The same of a number, which is one element."""
+    if values is not None:
+        return np.zeros_like(row, INT64)
     return np.array(cast(row, total_dtype(row.dtype, dtype)) if name in _TOTALS else row)
 
 
-#: The scans of bodies, by their names: those that are told the dtype, and others.
+#: The scans of bodies, by their names: those that are told the dtype, and others; what is left gives places.
 _TOTALS: dict[str, Callable[..., Array]] = {"cumsum": cumsum, "cumprod": cumprod}
 _SCANS: dict[str, Callable[[Array, int], Array]] = {
-    "cummax": np.maximum.accumulate,
-    "cummin": np.minimum.accumulate,
+    "cummax": partial(_running_extremum, np.maximum),
+    "cummin": partial(_running_extremum, np.minimum),
     "logcumsumexp": logcumsumexp,
 }
 

@@ -46,7 +46,7 @@ def check_scatter(self: Array, dim: int, index: Array, src: Array | None = None)
         check_integer_index(index)
     if src is not None and src.dtype != self.dtype:
         raise RuntimeError("Expected self.dtype to be equal to src.dtype")
-    if index.size == 0 or (index.shape == self.shape and (src is None or src.shape == self.shape)):
+    if index.size == 0 or (_in_step(self, dim, index) and (src is None or src.shape == index.shape)):
         return dim
     _check_ndim(index, self, "self")
     if src is not None:
@@ -65,6 +65,12 @@ def check_scatter(self: Array, dim: int, index: Array, src: Array | None = None)
     return dim
 
 
+def _in_step(self: Array, dim: int, other: Array) -> bool:
+    """Whether both have the same dims, of the same sizes but for one of them."""
+    a, b = self.shape, other.shape
+    return a == b or (len(a) == len(b) and a[:dim] == b[:dim] and a[dim + 1 :] == b[dim + 1 :])
+
+
 def _check_ndim(index: Array, other: Array, name: str) -> None:
     if max(index.ndim, 1) != max(other.ndim, 1):
         raise RuntimeError(f"Index tensor must have the same number of dimensions as {name} tensor")
@@ -76,7 +82,7 @@ def check_gather(self: Array, dim: int, index: Array) -> int:
     if index.size == 0:
         return dim
     check_integer_index(index)
-    if index.shape == self.shape:
+    if _in_step(self, dim, index):
         return dim
     _check_ndim(index, self, "input")
     for d, n in enumerate(index.shape):
@@ -100,11 +106,7 @@ def gather_along(check: Check, self: Array, dim: int, index: Array) -> Array:
     if self.ndim == 0:
         self = self.reshape(1)
     shape = index.shape
-    if (
-        self.ndim > 1
-        and shape != self.shape
-        and self.shape[:dim] + self.shape[dim + 1 :] != shape[:dim] + shape[dim + 1 :]
-    ):
+    if self.ndim > 1 and not _in_step(self, dim, index):
         self = self[tuple([slice(None) if d == dim else slice(n) for d, n in enumerate(shape)])]
     found = elements_along(self, index, dim)
     if found is not None:
@@ -240,38 +242,6 @@ def identity_of(reduce: str, dtype: np.dtype[Any]) -> Array:
     return dtype.type(limits.min if reduce == "amax" else limits.max)
 
 
-def value_selecting_reduction_backward(
-    grad: Array, dim: int, indices: Array, sizes: Shape, keepdim: bool
-) -> Array:
-    """Zeros of shape ``sizes`` with ``grad`` at ``indices`` along ``dim``, where the values came from."""
-    dim = check_selected(grad, indices, sizes, dim, keepdim)
-    if not sizes:
-        return grad.reshape(())
-    if not keepdim:
-        shape = (*indices.shape[:dim], 1, *indices.shape[dim:])
-        grad, indices = grad.reshape(shape), indices.reshape(shape)
-    out = np.zeros(sizes, grad.dtype)
-    check_bounds(indices, sizes[dim], dim, RuntimeError)
-    _scatter_add_into(out, dim, indices, grad)
-    return out
-
-
-def check_selected(grad: Array, indices: Array, sizes: Shape, dim: int, keepdim: bool) -> int:
-    """``dim`` from 0. RuntimeError unless that many elements were selected along ``dim`` of ``sizes``.
-
-    That is one, where the dimension is not there; else there may be any number.
-    """
-    dim = wrap_dim(dim, len(sizes))
-    count = indices.shape[dim : dim + 1] if keepdim else ()
-    selected = (*sizes[:dim], *count, *sizes[dim + 1 :])
-    if math.prod(grad.shape) != math.prod(selected) or tuple(indices.shape) != selected:
-        raise RuntimeError(
-            f"expected a gradient and indices of shape {list(selected)}, but got {list(grad.shape)} and "
-            f"{list(indices.shape)}"
-        )
-    return dim
-
-
 # -- whole slices ----------------------------------------------------------------------------------------
 
 
@@ -292,8 +262,7 @@ def check_scatter_slices(self: Array, dim: int, index: Array, source: Array) -> 
         raise RuntimeError(
             f"Number of indices ({index.size}) should be equal to source.size(dim): ({count}), for dim: {dim}"
         )
-    ours, theirs = (s[:dim] + s[dim + 1 :] for s in (self.shape, source.shape))
-    if ours != theirs or self.ndim != source.ndim:
+    if not _in_step(self, dim, source):
         raise RuntimeError(
             "source tensor shape must match self tensor shape, excluding the specified dimension. "
             f"Got self.shape = {list(self.shape)} source.shape = {list(source.shape)}"

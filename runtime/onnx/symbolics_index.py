@@ -29,6 +29,18 @@ def gather_along(self: Ref, dim: int, index: Ref) -> Ref:
     return made if index.ndim else onnx.Squeeze(made, [0])
 
 
+def with_dim(self: Ref, dim: int) -> Ref:
+    """The value with a dimension of size 1 inserted before ``dim``."""
+    at = dim % (self.ndim + 1)
+    return reshaped(self, (*self.shape[:at], 1, *self.shape[at:]))
+
+
+def without_dim(self: Ref, dim: int) -> Ref:
+    """The value without a dimension of size 1."""
+    at = dim % self.ndim
+    return reshaped(self, (*self.shape[:at], *self.shape[at + 1 :]))
+
+
 def _fold(fold: str, include_self: bool) -> str:
     """How writes meet what is there, in ONNX's words."""
     if fold == "mean" or not include_self:

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ..core.device import default_device
 from ..core.scalar_type import bool_, dtype, int64
+from ..dispatch.legacy_type_dispatch import type_of
 from ..kernels.move_plans import Form, FormOfWindows, Plans
 from .builder import Ref, constant, onnx
 from .errors import Unsupported
@@ -249,9 +251,12 @@ def arange_symbolic(start: Any, end: Any, step: Any, result: Any) -> Ref:
     return constant(array.astype(kind.array_dtype))
 
 
-def linspace_symbolic(start: Any, end: Any, steps: int, result: Any) -> Ref:
-    """So many numbers from start to end, both included."""
-    return constant(np.linspace(start, end, int(steps)).astype(result.dtype.array_dtype))
+def made_here(method: str, *arguments: Any) -> Ref:
+    """A constant: what a method of a host's Type makes of numbers, behind which the result stands."""
+    *numbers, result = arguments
+    if dynamic(numbers):
+        raise Unsupported("a tensor of numbers that depend on dynamic axes")
+    return constant(getattr(type_of(result.dtype, default_device), method)(*numbers)._array)
 
 
 def eye_symbolic(rows: int, columns: int, result: Any) -> Ref:

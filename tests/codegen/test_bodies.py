@@ -170,8 +170,8 @@ def test_the_native_kernel() -> None:
 
 def test_the_native_kernel_of_scans() -> None:
     made = body("out = cumsum(self, reverse=True) / cumprod(self)").kernel("both")
-    back, ahead = "scan_back(before + after, self, -0.0)", "scan(before * after, self, 1)"
-    assert row_of(made)[3] == f"out = {back} / {ahead}"
+    back, ahead = "scan_back(before + after, self, -0.0)", "scan(before * after, self, 1"
+    assert row_of(made)[3] == f"out = {back} / {ahead}, (abs(after) > 1e-30) & (abs(after) < 1e+30))"
     with pytest.raises(Unlowerable, match="one way"):
         lower(made, declarations().routines, "float32")
 

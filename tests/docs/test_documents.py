@@ -103,6 +103,10 @@ def test_add_a_reduction(follow: Callable[[str], None]) -> None:
     follow("docs/add-a-reduction.md")
 
 
+def test_bodies(follow: Callable[[str], None]) -> None:
+    follow("docs/bodies.md")
+
+
 def test_files_that_the_architecture_names_are_there() -> None:
     """By the end of their path: in the way of an entry most stand without their folder."""
     text = (PROJECT / "docs" / "architecture.md").read_text(encoding="utf-8")

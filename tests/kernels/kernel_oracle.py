@@ -8,6 +8,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+import tengen
+
 Array = Any
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 DTYPES = {
@@ -134,3 +136,11 @@ def same(found: Array, expected: Array) -> None:
     if found.dtype == BFLOAT16:
         found, expected = found.astype(np.float32), expected.astype(np.float32)
     np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
+
+
+def of_arrays(name: str, a: Any, *arguments: Any, **keywords: Any) -> Any:
+    """What an operator makes of an array, as arrays."""
+    a = np.array(a, order="K")
+    of = tengen.tensor(a.astype("f"), dtype=tengen.bfloat16) if a.dtype.char == "E" else tengen.from_numpy(a)
+    found = getattr(tengen, name)(of, *arguments, **keywords)
+    return tuple(t._array for t in found) if isinstance(found, tuple) else found._array

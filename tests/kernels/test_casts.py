@@ -11,7 +11,7 @@ import pytest
 import tengen
 from tengen.kernels import cpu, reduced
 from tengen.kernels.creation import as_number
-from tengen.kernels.reductions import all_dims, any_dims
+from tengen.kernels.reductions import folded
 from tengen.testing import declared
 from tengen.testing.arrangements import arrangements, tensors
 
@@ -79,8 +79,8 @@ def test_complex32_is_true_where_it_is_not_zero() -> None:
     import ml_dtypes
 
     values = np.array([[0, 0.5], [1e-3j, 0]], ml_dtypes.complex32)
-    assert all_dims(values, (0,), False).tolist() == [False, False]
-    assert any_dims(values, (0,), False).tolist() == [True, True]
+    assert folded(None, "all", values, 0).tolist() == [[False, False]]
+    assert folded(None, "any", values, 0).tolist() == [[True, True]]
 
 
 DECLARED = declared.declared_operators()

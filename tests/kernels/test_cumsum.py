@@ -186,8 +186,9 @@ def test_extrema(dtype: str, shape: tuple[int, ...], dim: int, order: str) -> No
         array = np.sort(array, dim) if order == "up" else np.flip(np.sort(array, dim), dim)
     elif dtype.startswith("float"):
         array.reshape(-1)[17:19] = math.nan
-    for kernel, beats in ((scans.cummax, np.greater_equal), (scans.cummin, np.less_equal)):
-        values, indices = kernel(array, dim)
+    for name, beats in (("cummax", np.greater_equal), ("cummin", np.less_equal)):
+        values = scans.scanned(None, name, array, dim, False)
+        indices = scans.scanned(None, f"arg{name}", array, dim, False, values)
         lanes = np.moveaxis(array, dim, -1).reshape(-1, shape[dim])
         want = np.empty_like(lanes), np.empty(lanes.shape, int)
         for r, lane in enumerate(lanes):

@@ -24,8 +24,8 @@ pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore::RuntimeWar
 
 
 ACTIVATIONS = [
-    ("gelu", ("none",), lambda x: F.gelu(x)),
-    ("gelu", ("tanh",), lambda x: F.gelu(x, approximate="tanh")),
+    ("gelu", {"approximate": "none"}, lambda x: F.gelu(x)),
+    ("gelu", {"approximate": "tanh"}, lambda x: F.gelu(x, approximate="tanh")),
     ("leaky_relu", (0.1,), lambda x: F.leaky_relu(x, 0.1)),
     ("leaky_relu", (2.0,), lambda x: F.leaky_relu(x, 2.0)),
     ("leaky_relu", (-1.0,), lambda x: F.leaky_relu(x, -1.0)),
@@ -47,7 +47,9 @@ def kernel(name: str, suffix: str) -> Any:
     operator = getattr(tengen.ops.aten, name + suffix.removeprefix("_forward"))
 
     def called(*given: Any) -> Any:
-        return operator(*[tengen.tensor(x) if isinstance(x, np.ndarray) else x for x in given]).numpy()
+        tensors = [tengen.tensor(x) if isinstance(x, np.ndarray) else x for x in given]
+        named = tensors.pop() if tensors[-1].__class__ is dict else {}
+        return operator(*tensors, **named).numpy()
 
     return written or called
 
@@ -63,13 +65,14 @@ def test_activation(name: str, args: Any, function: Any, dtype: Any) -> None:
         if name in ("elu", "hardtanh"):  # their gradients at NaN depend on where in the array it stands
             extremes = EXTREMES[~np.isnan(EXTREMES)]
         samples += [rand(dtype=dtype), rand(0, 3, dtype=dtype), extremes.astype(dtype)]
+    given = (args,) if args.__class__ is dict else args
     for x in samples:
         t = leaf(x)
         out = function(t)
         with np.errstate(all="ignore"):
-            check(forward(x, *args), out)
+            check(forward(x, *given), out)
             grad = rand(*out.shape, dtype=dtype)
-            check_gradients([backward(grad, x, *args)], out, [t], grad)
+            check_gradients([backward(grad, x, *given)], out, [t], grad)
 
 
 def test_loss_errors() -> None:
@@ -129,14 +132,14 @@ def test_nll_loss(reduction: int, weighted: bool) -> None:
     ):
         s = leaf(x)
         out, total = torch.ops.aten.nll_loss_forward(s, torch.tensor(target), w, reduction, -1)
-        ours, our_total = loss.nll_loss_forward(x, target, weight, reduction, -1)
+        ours, our_total = loss.nll_forward(loss.checked_nll(x, target, weight), target, weight, reduction, -1)
         check(ours, out)
         check(our_total, total)
         if x.ndim == target.ndim:  # torch's backward refuses what its forward took
             continue
         grad = rand(*out.shape)
         check_gradients(
-            [loss.nll_loss_backward(grad, x, target, weight, reduction, -1, our_total)], out, [s], grad
+            [loss.nll_backward(grad, x, target, weight, reduction, -1, our_total)], out, [s], grad
         )
 
 
@@ -146,10 +149,10 @@ def test_nll_loss2d(reduction: int) -> None:
     weight = rand(4, low=0, high=2)
     s = leaf(x)
     out = torch._C._nn.nll_loss2d(s, torch.tensor(target), torch.tensor(weight), reduction, 2)
-    ours, total = loss.nll_loss2d_forward(x, target, weight, reduction, 2)
+    ours, total = loss.nll_forward(loss.checked_nll2d(x, target, weight), target, weight, reduction, 2)
     check(ours, out)
     grad = rand(*out.shape)
-    check_gradients([loss.nll_loss2d_backward(grad, x, target, weight, reduction, 2, total)], out, [s], grad)
+    check_gradients([loss.nll_backward(grad, x, target, weight, reduction, 2, total)], out, [s], grad)
 
 
 def test_nll_errors() -> None:
@@ -162,9 +165,9 @@ def test_nll_errors() -> None:
         (np.array([[0, 1, 1]]), RuntimeError),
     ):
         with pytest.raises(error):
-            loss.nll_loss_forward(x, target, None, 1, -100)
+            loss.nll_forward(loss.checked_nll(x, target, None), target, None, 1, -100)
     with pytest.raises(RuntimeError, match="all 4 classes"):
-        loss.nll_loss_forward(x, np.array([0, 1, 1]), rand(3), 1, -100)
+        loss.checked_nll(x, np.array([0, 1, 1]), rand(3))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -171,10 +171,3 @@ def test_many_rows(dtype: str) -> None:
     zeros = np.zeros_like(expected)
     np.testing.assert_array_equal(slices(zeros, 0, index, rows, "sum", True, True), expected)
     np.testing.assert_array_equal(slices(np.zeros_like(zeros.T), 1, index, rows.T, "sum"), expected.T)
-
-
-def test_the_gradient_of_a_selection() -> None:
-    found = kernels.value_selecting_reduction_backward(
-        np.array([1.0, 2.0]), 1, np.array([2, 0]), (2, 3), False
-    )
-    np.testing.assert_array_equal(found, [[0, 0, 1], [2, 0, 0]])

@@ -119,8 +119,6 @@ def test_nothing_is_added_out_of_range(loops: str, wrong: list[int]) -> None:
         scatter.scatter_slices(scatter.check_scatter_slices, x, 0, at, g, "sum")
     with pytest.raises(RuntimeError, match="out of bounds"):
         scatter.scatter_along(scatter.check_scatter, x, 0, np.tile(at.reshape(-1, 1), 3), g, "sum")
-    with pytest.raises(RuntimeError, match="out of bounds"):
-        scatter.value_selecting_reduction_backward(g, 0, np.tile(at.reshape(-1, 1), 3), (7, 3), True)
     with pytest.raises(IndexError, match="out of range in self"):
         embedding.embedding_dense_backward(g, at, 7, -1, False)
     if 7 in wrong:

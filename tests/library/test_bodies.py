@@ -276,6 +276,16 @@ OPERATORS = """\
     np.flip(np.maximum.accumulate(np.flip(self, dim), dim) - np.minimum.accumulate(np.flip(self, dim), dim)
     + np.cumprod(np.flip(self, dim), dim), dim) - np.cumsum(self, dim)
 
+- func: record_of(Tensor self, int dim=-1) -> (Tensor values, Tensor, Tensor)
+  body: |
+    over self[dim: n]
+    values = cummin(self, reverse=True) + where(argcummax(self) == argcummin(self), self, 0) - mean(self)
+    out1 = argcummin(self)
+    out2 = argcummax(self, reverse=True)
+  samples: ["distinct([3, 4]), 1", "[3, 20, 2], 1", "[], 0", "[0, 3], 1", "values([1., 3., 3., 2., 1.]), 0"]
+  errors: ["[3], 1: IndexError"]
+  reference: records(self, dim)
+
 - func: positive_of(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
   body: |
     over self[dim: n]
@@ -306,6 +316,21 @@ OPERATORS = """\
   reference: >
     (np.any(self > least, axis=dim), np.all(self > least, axis=dim),
     np.sum(self > least, axis=dim, dtype=np.int64))
+
+- func: count_above_of(Tensor self, int[]? dim=None, bool keepdim=False, *, float least=0.5) -> Tensor
+  body: |
+    over self[dim: n]
+    out = sum(self > least)
+  samples:
+    - "[3, 4]"
+    - "[3, 4], (1,), True"
+    - "[3, 4], ()"
+    - "[3, 4], (), True"
+    - "[0, 3], ()"
+    - "[], ()"
+    - "[2, 3, 4], (0, 2), least=0.1"
+  errors: ["[3, 4], (2,): IndexError"]
+  reference: np.sum(self > least, axis=dim if self.ndim else None, keepdims=keepdim, dtype=np.int64)
 
 - func: nearest_of(Tensor self, Tensor other, int dim=-1, bool keepdim=False) -> (Tensor max, Tensor, Tensor)
   body: |
@@ -351,6 +376,22 @@ import numpy as np
 def others(self, dims):
     return tuple(d for d in range(self.ndim) if d not in {k % self.ndim for k in dims})
 
+def records(self, dim):
+    def places(a, beats):
+        lanes = np.moveaxis(a, dim, -1)
+        found = np.zeros(lanes.shape, int)
+        for lane, of in zip(lanes.reshape(-1, lanes.shape[-1]), found.reshape(-1, found.shape[-1])):
+            for i in range(1, len(lane)):
+                of[i] = i if beats(lane[i], lane[of[i - 1]]) else of[i - 1]
+        return np.moveaxis(found, -1, dim)
+    if not self.ndim:
+        return self + self - self, np.int64(0), np.int64(0)
+    back = np.flip(self, dim)
+    up, down = places(self, np.greater_equal), places(self, np.less_equal)
+    lowest = np.flip(np.minimum.accumulate(back, dim), dim)
+    values = lowest + np.where(up == down, self, 0) - np.mean(self, axis=dim, keepdims=True)
+    return values, down, self.shape[dim] - 1 - np.flip(places(back, np.greater_equal), dim)
+
 def nearest(self, other, dim, keepdim):
     if not self.ndim:
         return self - self * other, np.int64(0), np.exp(self) * other + self
@@ -393,6 +434,9 @@ for f in (tengen.ops.rowlib.positive_of, lambda x, dim: tengen.ops.rowlib.share_
     for dim in (0, 1):
         assert tengen.allclose(f(on_dask, dim).cpu(), f(x, dim))
 assert tengen.allclose(tengen.ops.rowlib.farthest_of(on_dask).cpu(), tengen.ops.rowlib.farthest_of(x))
+count = tengen.ops.rowlib.count_above_of
+for dim in (None, (), (0,), (0, 1)):
+    assert tengen.equal(count(on_dask, dim, least=1.5).cpu(), count(x, dim, least=1.5))
 for f in (tengen.ops.rowlib.nearest_of, lambda x, _, dim: tengen.ops.rowlib.where_of(x, dim)):
     for dim in (0, 1):
         for found, wanted in zip(f(on_dask, on_dask.sin(), dim), f(x, x.sin(), dim), strict=True):
@@ -449,10 +493,10 @@ def test_all_that_follows(workshop: Workshop) -> None:
     workshop.tengen("gen", folder="rowlib")
     short = "softmax", "logsumexp", "distance", "middle", "spread", "normal", "scaled", "apart"
     more = "weighted", "rooted", "centred"
-    scans = "running_mean", "cumulated", "survival", "share", "drawdown", "around"
-    totals = "positive", "share_above", "farthest", "nearest", "where"
+    scans = "running_mean", "cumulated", "survival", "share", "drawdown", "around", "record"
+    totals = "positive", "share_above", "count_above", "farthest", "nearest", "where"
     tables = "standard", "moments", "shares", "weighed_backward"
     names = [f"rowlib::{name}_of" for name in (*short, *more, *scans, *totals, *tables)]
-    assert "26 operators verified" in workshop.tengen("verify", "--strict", *names, folder="rowlib")
+    assert "28 operators verified" in workshop.tengen("verify", "--strict", *names, folder="rowlib")
     workshop.python(MASKED)
     workshop.python(ON_DASK)

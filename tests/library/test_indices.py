@@ -126,6 +126,38 @@ OPERATORS = """\
   samples: ["[5, 4], (3, 4), ints([5], 0, 3), 0", "[2, 3], (2, 4), ints([3], 0, 4), 1"]
   reference: slices_back(source, sizes, dim, index)
 
+- func: found_of(Tensor self, int dim, Tensor index, bool keepdim=False) -> Tensor
+  body: |
+    over self[dim: m], index[dim: n if keepdim else 1]
+    out = self[index]
+  samples: ["[3, 4], 1, ints([3], 0, 4)", "[3, 4], 0, ints([2, 4], 0, 3), True", "[], 0, ints([], 0, 1)"]
+  errors: ["[3, 4], 1, ints([3], 4, 5): RuntimeError", "[3, 4], 1, ints([3, 1], 0, 4): RuntimeError"]
+  reference: gathered(self, dim, index) if keepdim else gathered_without(self, dim, index)
+
+- func: class_of(Tensor self, Tensor target, int dim=1) -> Tensor
+  body: |
+    over self[dim: m], target[dim: 1]
+    out = self[target]
+  samples: ["[3, 4], ints([3], 0, 4)", "[2, 3, 4], ints([2, 4], 0, 3)", "[3], ints([], 0, 3), 0"]
+  reference: gathered_without(self, dim, target)
+
+- func: mark_one_of(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
+  body: |
+    over self[dim: m], index[dim: 1], src[dim: 1]
+    out[index] = src
+  samples: ["[3, 4], 1, ints([3], 0, 4), [3]", "[3, 4], -2, ints([4], 0, 3), [4]"]
+  reference: >
+    scattered_with(self, dim, np.expand_dims(index, dim), np.expand_dims(src, dim), None, True)
+
+- func: shown_of(Tensor rows, int dim, Tensor index, SymInt[] sizes, bool keepdim) -> Tensor
+  body: |
+    over zeros(sizes)[dim: m], index[dim: n if keepdim else 1], rows[dim: n if keepdim else 1]
+    out[index] = out[index] + rows
+  samples: ["[3], 1, ints([3], 0, 4), (3, 4), False", "[3, 2], 1, ints([3, 2], 0, 4), (3, 4), True"]
+  reference: >
+    scattered_with(np.zeros(sizes, rows.dtype), dim, index if keepdim else np.expand_dims(index, dim),
+    rows if keepdim else np.expand_dims(rows, dim), 'sum', True)
+
 - func: most_of(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
   body: |
     over self[dim: m], index[dim: n], src[dim: n]
@@ -160,6 +192,8 @@ calls = {
     "mark_along_of": (x, 0, along, 2.0), "add_along_of": (s, 0, along, x), "add_rows_of": (x, 0, row, r),
     "put_rows_of": (x, 0, row[1:], r[1:]), "clear_rows_of": (x, 1, row, tengen.tensor(0.5, dtype=F)),
     "at_of": (x, along - 5), "put_at_of": (x, row, r[0, :3], True), "zeros_and_of": (r, (3, 4), row, 0),
+    "found_of": (x, 1, row), "class_of": (x, row), "mark_one_of": (x, 1, row, r[:, 0]),
+    "shown_of": (r[:, 0], 1, row, (3, 4), False),
 }
 #: tengen's operators of which these are twins, whose derivatives are declared.
 twins = {
@@ -169,6 +203,12 @@ twins = {
     "add_rows_of": tengen.index_add, "put_rows_of": tengen.index_copy, "clear_rows_of": tengen.index_fill,
     "at_of": tengen.take, "put_at_of": lambda x, index, s, add: x.put(index, s, add),
     "zeros_and_of": lambda s, sizes, index, dim: s.new_zeros(sizes).index_add(dim, index, s),
+    "found_of": lambda x, dim, index: x.gather(dim, index.unsqueeze(dim)).squeeze(dim),
+    "class_of": lambda x, target: x.gather(1, target.unsqueeze(1)).squeeze(1),
+    "mark_one_of": lambda x, dim, index, s: x.scatter(dim, index.unsqueeze(dim), s.unsqueeze(dim)),
+    "shown_of": lambda g, dim, index, sizes, keepdim: (
+        g.new_zeros(sizes).scatter_add(dim, index.unsqueeze(dim), g.unsqueeze(dim))
+    ),
 }
 for name, given in calls.items():
     f = getattr(ops, name)

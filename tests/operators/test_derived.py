@@ -15,7 +15,8 @@ from tengen.codegen.derive.graph import Underivable
 from tengen.codegen.derive.plan import Language
 from tengen.codegen.model.operators import Derivative, Formula
 from tengen.codegen.parse.formula import result_names
-from tengen.formulas import losses, pointwise, reduction
+from tengen.formulas import losses, reduction
+from tengen.generated import functions
 from tengen.testing import declared
 from tengen.testing.declared import calls, flat, operators, run
 from tengen.testing.differentiable import as_function, differentiable_places, inputs_of, kinds, seed
@@ -49,11 +50,9 @@ class Names(dict[str, Any]):
     """What formulas may name: values, and the functions of tengen."""
 
     def __missing__(self, name: str) -> Any:
-        if name == "conj_number":
-            return pointwise.conj_number
         if name == "abs":
             return abs  # of numbers
-        home = next((m for m in (reduction, losses) if name in vars(m)), tengen)
+        home = next((m for m in (reduction, losses, functions) if name in vars(m)), tengen)
         return getattr(home, name)
 
 

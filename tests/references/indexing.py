@@ -24,6 +24,11 @@ def gathered(self: Array, dim: int, index: Array) -> Array:
     return out
 
 
+def gathered_without(self: Array, dim: int, index: Array) -> Array:
+    """Where indices, and what is gathered, have lost the dim."""
+    return gathered(self, dim, np.expand_dims(index, dim)).squeeze(dim) if self.ndim else self[...]
+
+
 def folded(values: list[Any], reduce: str | None, dtype: Any) -> Any:
     """The values that meet in one place, taken together."""
     if reduce is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from ..dims import wrap_dim
@@ -11,9 +10,6 @@ from .common import Array, is_complex, number_of
 from .pointwise import within
 
 Number = bool | int | float | complex
-_TANH_SCALE = math.sqrt(2 / math.pi)
-_TANH_CUBIC = 0.044715
-_PDF_SCALE = 1 / math.sqrt(2 * math.pi)
 
 
 def _sigmoid(xp: Any, x: Array) -> Array:
@@ -22,33 +18,6 @@ def _sigmoid(xp: Any, x: Array) -> Array:
         return 1 / (1 + xp.exp(-x))
     small = xp.exp(-xp.abs(x))
     return xp.where(x < 0, small / (1 + small), 1 / (1 + small))
-
-
-def _tanh_inner(xp: Any, x: Array) -> Array:
-    return xp.tanh((x * x * _TANH_CUBIC + 1) * x * _TANH_SCALE)
-
-
-def _is_tanh(approximate: str) -> bool:
-    if approximate not in ("none", "tanh"):
-        raise RuntimeError("approximate argument must be either none or tanh.")
-    return approximate == "tanh"
-
-
-def gelu_forward(xp: Any, self: Array, approximate: str) -> Array:
-    """``x * Phi(x)``, with Phi the normal distribution function or its tanh approximation."""
-    if _is_tanh(approximate):
-        return (_tanh_inner(xp, self) + 1) * 0.5 * self
-    return xp.special("ndtr")(self) * self
-
-
-def gelu_backward(xp: Any, grad_output: Array, self: Array, approximate: str) -> Array:
-    """The gradient of ``gelu_forward``."""
-    if _is_tanh(approximate):
-        tanh = _tanh_inner(xp, self)
-        inner = self * self * (3 * _TANH_CUBIC * _TANH_SCALE) + _TANH_SCALE
-        return ((1 - tanh * tanh) * inner * self + tanh + 1) * 0.5 * grad_output
-    density = xp.exp(self * self * -0.5) * _PDF_SCALE
-    return (density * self + xp.special("ndtr")(self)) * grad_output
 
 
 def hardtanh_bound(xp: Any, bound: Number, self: Array) -> Number:

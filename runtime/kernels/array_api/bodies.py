@@ -54,20 +54,21 @@ def run_body(
     if 0 in shape:
         if all(kept) and COLUMNS not in kinds:
             return given([xp.zeros(shape, dtype=result_dtype(xp, kind, rows[0], dtype)) for kind in kinds])
-        if nonempty:
+        if nonempty and axes:
             check_nonempty(shape, dim, nonempty)
-    if not shape:
-        one = [None if a is None else xp.reshape(a, (1,)) for a in (*rows, *singles, *shared)]
-        found = several(form(*functions, 0, 1, *before, *one, *numbers))
-        return given([None if r is None else xp.reshape(r, ()) for r in found])
+    shapes = [shape if row else reduced_shape(shape, axes, keepdim) for row in kept]
+    if COLUMNS in kinds:
+        shapes = [sizes_of_rows if kind == COLUMNS else of for kind, of in zip(kinds, shapes, strict=True)]
+    if not axes:  # each element is a row
+        each = [xp.reshape(a, (*shape, 1)) for a in (*rows, *singles)]
+        each += [None if a is None else xp.reshape(a, (1,)) for a in shared]
+        found = several(form(*functions, len(shape), 1, *before, *each, *numbers))
+        return given([r if r is None else xp.reshape(r, of) for r, of in zip(found, shapes, strict=True)])
     axis = axes[0] if len(axes) == 1 else axes
     wide_shape = sizes_beside(shape, axes)
     beside = [None if a is None else xp.reshape(a, wide_shape) for a in shared]
     each = [xp.reshape(a, reduced_shape(shape, axes, True)) for a in singles]
     found = several(form(*functions, axis, length_of(shape, axes), *before, *rows, *each, *beside, *numbers))
-    shapes = [shape if row else reduced_shape(shape, axes, keepdim) for row in kept]
-    if COLUMNS in kinds:
-        shapes = [sizes_of_rows if kind == COLUMNS else of for kind, of in zip(kinds, shapes, strict=True)]
     return given(
         [r if r is None or r.shape == of else xp.reshape(r, of) for r, of in zip(found, shapes, strict=True)]
     )
@@ -75,7 +76,7 @@ def run_body(
 
 def result_dtype(xp: Any, kind: str, row: Array, asked: Any) -> Any:
     """The dtype of a result that has rows, by what its elements are: as ``kernels.bodies.result_dtype``."""
-    if kind == "bool":
-        return xp.bool
+    if kind in ("bool", "int64"):
+        return getattr(xp, kind)
     counted = kind == "running" and asked is None and (is_integral(xp, row) or is_bool(xp, row))
     return xp.int64 if counted else row.dtype

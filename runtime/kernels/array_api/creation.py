@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .. import creation as host, fft as host_fft, windows as host_windows
+from .. import creation as host
 from .common import Array, cast, made_on_host, number_of
 
 Number = bool | int | float | complex
@@ -18,16 +18,6 @@ def _sized(xp: Any, size: Sequence[int], value: Number, dtype: Any) -> Array:
 def empty(xp: Any, size: Sequence[int], dtype: Any, memory_format: Any = None) -> Array:
     """Zeros, for nothing can write to memory that is not set."""
     return xp.zeros(host.check_size(size), dtype=dtype)
-
-
-def zeros(xp: Any, size: Sequence[int], dtype: Any) -> Array:
-    """Zeros. Raises RuntimeError for a negative dimension."""
-    return xp.zeros(host.check_size(size), dtype=dtype)
-
-
-def ones(xp: Any, size: Sequence[int], dtype: Any) -> Array:
-    """Ones. Raises RuntimeError for a negative dimension."""
-    return xp.ones(host.check_size(size), dtype=dtype)
 
 
 def full(xp: Any, size: Sequence[int], fill_value: Number, dtype: Any) -> Array:
@@ -60,17 +50,10 @@ def to_copy(xp: Any, self: Array, dtype: Any = None, memory_format: Any = None) 
 
 arange = made_on_host(host.arange)
 range_ = made_on_host(host.range_)
-linspace = made_on_host(host.linspace)
-logspace = made_on_host(host.logspace)
+made = made_on_host(host.made)
 eye = made_on_host(host.eye)
 tril_indices = made_on_host(host.tril_indices)
 triu_indices = made_on_host(host.triu_indices)
-fft_fftfreq = made_on_host(host_fft.fft_fftfreq)
-fft_rfftfreq = made_on_host(host_fft.fft_rfftfreq)
-bartlett_window = made_on_host(host_windows.bartlett_window)
-blackman_window = made_on_host(host_windows.blackman_window)
-hamming_window = made_on_host(host_windows.hamming_window)
-kaiser_window = made_on_host(host_windows.kaiser_window)
 
 
 def empty_strided(xp: Any, size: Sequence[int], stride: Sequence[int], dtype: Any) -> Array:

@@ -134,21 +134,6 @@ def _folded(xp: Any, self: Array, places: Array, values: Any, fold: str, include
     return xp.reshape(result, self.shape)
 
 
-def value_selecting_reduction_backward(
-    xp: Any, grad: Array, dim: int, indices: Array, sizes: Shape, keepdim: bool
-) -> Array:
-    """Zeros of shape ``sizes`` with ``grad`` at ``indices`` along ``dim``, where the values came from."""
-    sizes = tuple(sizes)
-    d = host_scatter.check_selected(_described(xp, grad), _described(xp, indices), sizes, dim, keepdim)
-    if not sizes:
-        return xp.reshape(grad, ())
-    if not keepdim:
-        shape = (*indices.shape[:d], 1, *indices.shape[d:])
-        grad, indices = xp.reshape(grad, shape), xp.reshape(indices, shape)
-    zeros = xp.zeros(sizes, dtype=grad.dtype)
-    return scatter_along(xp, check_scatter, zeros, d, indices, grad, "sum")
-
-
 # -- slices along a dimension ----------------------------------------------------------------------
 
 

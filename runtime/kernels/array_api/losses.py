@@ -72,6 +72,16 @@ def _check_classes(classes: int, targets: Any) -> None:
         raise IndexError(f"Target {int(bad.flat[0])} is out of bounds.")
 
 
+def checked_nll(xp: Any, self: Array, target: Array, weight: Array | None) -> Array:
+    """``self``, and what ``kernels.nn.loss.checked_nll`` raises."""
+    return host.checked_nll(self, target, weight)
+
+
+def checked_nll2d(xp: Any, self: Array, target: Array, weight: Array | None) -> Array:
+    """``self``, and what ``kernels.nn.loss.checked_nll2d`` raises."""
+    return host.checked_nll2d(self, target, weight)
+
+
 def _class_weights(
     xp: Any, target: Array, weight: Array | None, classes: int, ignore_index: int, dtype: Any
 ) -> tuple[Array, Array, Array]:
@@ -87,9 +97,13 @@ def _class_weights(
     return kept, safe, each
 
 
-def _nll(
+def nll_forward(
     xp: Any, self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int
 ) -> tuple[Array, Array]:
+    """``-weight[target] * self[target]`` of log probabilities, and the sum of the weights used."""
+    if self.ndim == 1:
+        row, one = xp.reshape(self, (1, -1)), xp.reshape(target, (1,))
+        return nll_forward(xp, row, one, weight, reduction or SUM, ignore_index)
     kept, safe, each = _class_weights(xp, target, weight, self.shape[1], ignore_index, self.dtype)
     column = xp.expand_dims(safe, axis=1)
     loss = xp.squeeze(xp.take_along_axis(self, column, axis=1), axis=1) if self.size else each
@@ -100,7 +114,7 @@ def _nll(
     return (total if reduction == SUM else total / weights), weights
 
 
-def _nll_gradient(
+def nll_backward(
     xp: Any,
     grad_output: Array,
     self: Array,
@@ -110,6 +124,11 @@ def _nll_gradient(
     ignore_index: int,
     total_weight: Array,
 ) -> Array:
+    """The gradient of ``nll_forward``."""
+    if self.ndim == 1:
+        row, one = xp.reshape(self, (1, -1)), xp.reshape(target, (1,))
+        rest = (weight, reduction, ignore_index, total_weight)
+        return xp.reshape(nll_backward(xp, grad_output, row, one, *rest), self.shape)
     kept, safe, each = _class_weights(xp, target, weight, self.shape[1], ignore_index, self.dtype)
     values = -each * (grad_output / total_weight if reduction == MEAN else grad_output)
     values = xp.expand_dims(xp.where(kept, values, xp.zeros_like(each)), axis=1)
@@ -117,59 +136,6 @@ def _nll_gradient(
     classes = xp.reshape(xp.arange(self.shape[1], dtype=xp.int64), shape)
     chosen = xp.expand_dims(safe, axis=1) == classes
     return xp.where(chosen, values, xp.zeros_like(values))
-
-
-def nll_loss_forward(
-    xp: Any, self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int
-) -> tuple[Array, Array]:
-    """``-weight[target] * self[target]`` of log probabilities (N, C) or (C); and the weights' sum."""
-    host.check_nll(self, target, weight)
-    if self.ndim == 2:
-        return _nll(xp, self, target, weight, reduction, ignore_index)
-    row, one = xp.reshape(self, (1, -1)), xp.reshape(target, (1,))
-    return _nll(xp, row, one, weight, reduction or SUM, ignore_index)
-
-
-def nll_loss_backward(
-    xp: Any,
-    grad_output: Array,
-    self: Array,
-    target: Array,
-    weight: Array | None,
-    reduction: int,
-    ignore_index: int,
-    total_weight: Array,
-) -> Array:
-    """The gradient of ``nll_loss_forward``."""
-    host.check_nll(self, target, weight)
-    rest = (weight, reduction, ignore_index, total_weight)
-    if self.ndim == 2:
-        return _nll_gradient(xp, grad_output, self, target, *rest)
-    row, one = xp.reshape(self, (1, -1)), xp.reshape(target, (1,))
-    return xp.reshape(_nll_gradient(xp, grad_output, row, one, *rest), self.shape)
-
-
-def nll_loss2d_forward(
-    xp: Any, self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int
-) -> tuple[Array, Array]:
-    """The loss of each pixel: log probabilities (N, C, H, W), targets (N, H, W)."""
-    host.check_nll2d(self, target, weight)
-    return _nll(xp, self, target, weight, reduction, ignore_index)
-
-
-def nll_loss2d_backward(
-    xp: Any,
-    grad_output: Array,
-    self: Array,
-    target: Array,
-    weight: Array | None,
-    reduction: int,
-    ignore_index: int,
-    total_weight: Array,
-) -> Array:
-    """The gradient of ``nll_loss2d_forward``."""
-    host.check_nll2d(self, target, weight)
-    return _nll_gradient(xp, grad_output, self, target, weight, reduction, ignore_index, total_weight)
 
 
 # -- embeddings ---------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..dims import axes_of, other_axes, reduced_shape, wrap_dims
+from ..dims import axes_of, other_axes, reduced_shape
 from ..moments import degrees_of_freedom
 from ..reductions import ADDED, check_nonempty, count, restored_shape
 from .common import Array, as_array, cast, is_bool, is_complex, is_integral, is_real, number_of
@@ -98,19 +98,9 @@ def restore_dims(xp: Any, self: Array, dim: Dims, keepdim: bool, ndim: int) -> A
     return xp.reshape(self, restored_shape(tuple(self.shape), dim, keepdim, ndim))
 
 
-def all_dims(xp: Any, self: Array, dim: Dims, keepdim: bool) -> Array:
-    """Whether all elements over ``dim`` are true; uint8 stays uint8."""
-    return _tested(xp, xp.all, self, dim, keepdim)
-
-
-def any_dims(xp: Any, self: Array, dim: Dims, keepdim: bool) -> Array:
-    """Whether any element over ``dim`` is true; uint8 stays uint8."""
-    return _tested(xp, xp.any, self, dim, keepdim)
-
-
-def _tested(xp: Any, function: Any, self: Array, dim: Dims, keepdim: bool) -> Array:
-    over = axes_of(dim, self.ndim) if dim is None else wrap_dims(dim, self.ndim)  # () is no dimension
-    found = function(self if is_bool(xp, self) else self != 0, axis=over, keepdims=keepdim)
+def _tested(xp: Any, name: str, self: Array, axes: tuple[int, ...], keepdim: bool) -> Array:
+    """Whether all elements are true, or any is; uint8 stays uint8."""
+    found = getattr(xp, name)(self if is_bool(xp, self) else self != 0, axis=axes, keepdims=keepdim)
     return xp.astype(found, xp.uint8) if self.dtype == xp.uint8 else found
 
 
@@ -184,8 +174,8 @@ _FOLDS: dict[str, Callable[..., Array]] = dict(
     mean=mean_dim,
     max=amax,
     min=amin,
-    any=any_dims,
-    all=all_dims,
+    any=lambda xp, *given: _tested(xp, "any", *given),
+    all=lambda xp, *given: _tested(xp, "all", *given),
     argmax=argmax,
     argmin=argmin,
     at=at,

@@ -192,15 +192,23 @@ def cumprod(xp: Any, self: Array, dim: int, dtype: Any) -> Array:
     return _running(xp, xp.cumulative_prod, self, dim, dtype)
 
 
-def scanned(xp: Any, dtype: Any, name: str, row: Array, axis: int, reverse: bool) -> Array:
+def scanned(
+    xp: Any, dtype: Any, name: str, row: Array, axis: int, reverse: bool, values: Array | None = None
+) -> Array:
     """What ``kernels.scans.scanned`` gives."""
+    if name not in ("cumsum", "cumprod", "logcumsumexp"):
+        like = [(tuple(row.shape), INT64 if values is not None else xp.numpy_dtype(row.dtype))]
+        arrays = (row,) if values is None else (row, values)
+
+        def on_host(row: Array, *values: Array) -> Array:
+            return host_scans.scanned(None, name, row, axis, reverse, *values)
+
+        return xp.on_host(on_host, like, *arrays)[0]
     if reverse:
         return xp.flip(scanned(xp, dtype, name, xp.flip(row, axis=axis), axis, False), axis=axis)
     if name in ("cumsum", "cumprod"):
         return (cumsum if name == "cumsum" else cumprod)(xp, row, axis, dtype)
-    if name == "logcumsumexp":
-        return logcumsumexp(xp, row, axis)
-    return (cummax if name == "cummax" else cummin)(xp, row, axis)[0]
+    return logcumsumexp(xp, row, axis)
 
 
 def _kept(function: Callable[..., Any], results: int = 1) -> Callable[..., Any]:
@@ -214,8 +222,6 @@ def _kept(function: Callable[..., Any], results: int = 1) -> Callable[..., Any]:
     return kernel
 
 
-cummax = _kept(host_scans.cummax, 2)
-cummin = _kept(host_scans.cummin, 2)
 linear_scan = _kept(host_scans.linear_scan)
 
 

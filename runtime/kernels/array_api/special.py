@@ -46,6 +46,12 @@ def zeta(xp: Any, self: Array | float, other: Array | float) -> Array:
     return result
 
 
+def gelu_cdf(xp: Any, x: Array) -> Array:
+    """The standard normal distribution function."""
+    result: Array = xp.special("ndtr")(x)
+    return result
+
+
 # -- by values ------------------------------------------------------------------------------------
 
 
@@ -62,9 +68,9 @@ hash_tensor = by_values(reductions.hash_tensor)
 ctc_loss_of = by_values(ctc.ctc_loss_of)
 
 
-def histogram_edges(xp: Any, self: Array, bins: Any, range: Any) -> list[Array]:
+def histogram_edges(xp: Any, self: Array, bins: Any, range: Any, line: Any) -> list[Array]:
     """The edges of the bins along each dimension."""
-    return [xp.from_host(e) for e in histograms.histogram_edges(xp.to_host(self), bins, range)]
+    return [xp.from_host(e) for e in histograms.histogram_edges(xp.to_host(self), bins, range, line)]
 
 
 def embedding_bag_of(xp: Any, *arguments: Any) -> tuple[Array, ...]:

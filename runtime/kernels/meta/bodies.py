@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..bodies import Results, check_shared, check_singles, given, one_shape, result_dtype
+from ..bodies import Results, check_shared, check_singles, given, one_shape
 from ..dims import Dims, axes_of_rows, reduced_shape
 from ..dtypes import DType
-from ..reductions import check_nonempty
+from ..reductions import check_nonempty, result_dtype
 from ..row_tables import COLUMNS
 from .array import MetaArray
 
@@ -33,7 +33,7 @@ def run_body(
     axes = axes_of_rows(shape, dim, sizes)
     sizes_of_rows = tuple([shape[d] for d in axes])
     check_shared(sizes_of_rows, [a.shape for a in shared if a is not None])
-    if nonempty and 0 in shape and not all(kept):
+    if nonempty and axes and 0 in shape and not all(kept):
         check_nonempty(shape, dim, nonempty)
     fewer = reduced_shape(shape, axes, keepdim)
     check_singles(fewer, [a.shape for a in singles])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from .. import complex as parts, creation, windows
+from .. import complex as parts, creation
 from ..layout import strides_in
 from ..random import check_multinomial
 from .array import MetaArray, broadcast_shapes
@@ -16,12 +16,10 @@ arange_shape = creation.arange_shape
 eye_shape = creation.eye_shape
 empty_permuted_strides = creation.empty_permuted_strides
 range_shape = creation.range_shape
-spaced_shape = creation.spaced_shape
 tril_indices_shape = creation.tril_indices_shape
 triu_indices_shape = creation.triu_indices_shape
 view_as_complex = parts.view_as_complex
 view_as_real = parts.view_as_real
-window_shape = windows.window_shape
 
 
 def meta_empty(size: Sequence[int], dtype: np.dtype[Any], memory_format: Any = None) -> MetaArray:
@@ -34,6 +32,16 @@ def meta_empty_strided(size: Sequence[int], stride: Sequence[int], dtype: np.dty
     """A new array with strides in elements."""
     creation.strided_size(size, stride)
     return MetaArray(size, dtype, stride)
+
+
+def full(size: Sequence[int], fill_value: Any, dtype: np.dtype[Any]) -> MetaArray:
+    """A new array. Raises RuntimeError for a negative dimension."""
+    return MetaArray(creation.check_size(size), dtype)
+
+
+def made(form: Callable[..., Any], *arguments: Any) -> MetaArray:
+    """The array of the shape that a form says; raises what that raises, and as ``full``."""
+    return full(form(*arguments)[0], 0, arguments[-1])
 
 
 def fill_by(self: MetaArray, value: MetaArray) -> MetaArray:

@@ -7,12 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import fft
 from ..fft import Shape, check_real_transform, check_transform, halved, order_in_memory, widened
 from .array import MetaArray
-
-fft_fftfreq_shape = fft.fft_fftfreq_shape
-fft_rfftfreq_shape = fft.fft_rfftfreq_shape
 
 
 def _made(shape: Shape, dtype: np.dtype[Any], order: Sequence[int]) -> MetaArray:

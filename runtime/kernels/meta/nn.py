@@ -16,7 +16,7 @@ from ..nn.common import check_reduction
 from ..nn.conv import conv_geometry
 from ..nn.ctc import ctc_shape
 from ..nn.embedding_bag import GREATEST, bag_count
-from ..nn.loss import check_nll, check_nll2d
+from ..nn.loss import checked_nll, checked_nll2d
 from ..nn.max_windows import fractional_shape
 from ..nn.normalization import group_shapes
 from ..nn.recurrent import Weights, gate_count, rnn_layer_shapes
@@ -58,7 +58,7 @@ def meta_nll_loss(
     self: MetaArray, target: MetaArray, weight: MetaArray | None, reduction: int
 ) -> tuple[MetaArray, MetaArray]:
     """The loss and the total weight."""
-    check_nll(self, target, weight)
+    checked_nll(self, target, weight)
     shape = target.shape if not reduction and self.ndim == 2 else ()
     return MetaArray(shape, self.dtype), MetaArray((), self.dtype)
 
@@ -76,7 +76,7 @@ def meta_nll_loss2d(
     self: MetaArray, target: MetaArray, weight: MetaArray | None, reduction: int
 ) -> tuple[MetaArray, MetaArray]:
     """The loss and the total weight."""
-    check_nll2d(self, target, weight)
+    checked_nll2d(self, target, weight)
     return MetaArray(() if reduction else target.shape, self.dtype), MetaArray((), self.dtype)
 
 

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..dims import wrap_dim
-from ..dtypes import INT64, INTEGRAL, UINT8, real_dtype
+from ..dtypes import INT64, real_dtype
 from ..reductions import check_hash, check_nonempty, restored_shape
-from ..scatter import check_selected
 from ..sorting import check_search, kthvalue_dim, topk_dim
 from .array import MetaArray, broadcast_shapes
 from .common import meta_reduced
@@ -28,12 +27,6 @@ def meta_var_mean(self: MetaArray, dim: Dims, keepdim: bool) -> tuple[MetaArray,
     return meta_var(self, dim, keepdim), meta_reduced(self, dim, keepdim)
 
 
-def meta_test(self: MetaArray, dim: Dims, keepdim: bool) -> MetaArray:
-    """``all`` and ``any``; an empty ``dim`` folds nothing."""
-    dtype = UINT8 if self.dtype == UINT8 else BOOL
-    return MetaArray(self.shape, dtype) if dim == () else meta_reduced(self, dim, keepdim, dtype)
-
-
 def meta_selected(self: MetaArray, dim: int, keepdim: bool) -> tuple[MetaArray, MetaArray]:
     """Values and indices of an operator that selects one element along ``dim``."""
     indices = meta_reduced(self, (dim,), keepdim, INT64)
@@ -45,17 +38,6 @@ def meta_selected(self: MetaArray, dim: int, keepdim: bool) -> tuple[MetaArray, 
 def meta_kthvalue(self: MetaArray, k: int, dim: int, keepdim: bool) -> tuple[MetaArray, MetaArray]:
     kthvalue_dim(self.shape, k, dim)
     return meta_selected(self, dim, keepdim)
-
-
-def meta_cumprod(self: MetaArray, dim: int, dtype: DType | None = None) -> MetaArray:
-    """A cumulative sum or product: int64 for bools and integers unless ``dtype`` is given.
-    NotImplementedError for bool as ``dtype``."""
-    wrap_dim(dim, self.ndim)
-    if dtype is None:
-        dtype = INT64 if self.dtype.char in INTEGRAL else self.dtype
-    elif dtype.kind == "b":
-        raise NotImplementedError("not implemented for 'Bool'")
-    return MetaArray(self.shape, dtype)
 
 
 def meta_along(self: MetaArray, dim: int) -> MetaArray:
@@ -111,14 +93,6 @@ def meta_isin(elements: MetaArray) -> MetaArray:
 
 def meta_isin_scalar(test_elements: MetaArray) -> MetaArray:
     return MetaArray((), BOOL)
-
-
-def meta_value_selecting_reduction_backward(
-    grad: MetaArray, dim: int, indices: MetaArray, sizes: Shape, keepdim: bool
-) -> MetaArray:
-    """The gradient of a selection, in the shape it was selected from."""
-    check_selected(grad, indices, sizes, dim, keepdim)
-    return MetaArray(sizes, grad.dtype)
 
 
 def meta_restore_dims(self: MetaArray, dim: Dims, keepdim: bool, ndim: int) -> MetaArray:

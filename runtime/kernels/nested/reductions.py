@@ -10,15 +10,8 @@ import numpy as np
 
 from ...core.sym_int import SymInt
 from .. import bodies
-from ..dims import wrap_dims
-from ..reductions import (
-    all_dims,
-    amax,
-    amin,
-    any_dims,
-    argmax,
-    argmin,
-)
+from ..dims import LISTED, wrap_dims
+from ..reductions import reduced
 from ..row_tables import COLUMNS
 from .array import Array, JaggedArray, RaggedArray
 from .shape import inner_dim, over
@@ -33,42 +26,24 @@ def _flat(self: RaggedArray) -> Array:
     return self.values.reshape(-1)
 
 
-def nested_all(self: RaggedArray, dim: Dims, keepdim: bool) -> Any:
-    """Whether no element is zero, over what bodies go; over none, whether each is not."""
-    return (
-        self.with_values(all_dims(self.values, dim, keepdim))
-        if dim == ()
-        else _reduced(all_dims, self, dim, keepdim)
-    )
-
-
-def nested_any(self: RaggedArray, dim: Dims, keepdim: bool) -> Any:
-    """Whether an element is not zero, over what bodies go; over none, whether each is not."""
-    return (
-        self.with_values(any_dims(self.values, dim, keepdim))
-        if dim == ()
-        else _reduced(any_dims, self, dim, keepdim)
-    )
-
-
 def nested_argmax(self: RaggedArray, dim: int | None, keepdim: bool) -> Any:
     """Where in each component the greatest element along a dimension stands; without one, among all."""
-    return _reduced(argmax, self, None if dim is None else (dim,), keepdim)
+    return _reduced(partial(reduced, "argmax"), self, None if dim is None else (dim,), keepdim)
 
 
 def nested_argmin(self: RaggedArray, dim: int | None, keepdim: bool) -> Any:
     """Where in each component the least element along a dimension stands; without one, among all."""
-    return _reduced(argmin, self, None if dim is None else (dim,), keepdim)
+    return _reduced(partial(reduced, "argmin"), self, None if dim is None else (dim,), keepdim)
 
 
 def max_of_nested(self: RaggedArray, dim: int, keepdim: bool) -> tuple[Any, Any]:
     """The greatest elements along a dimension of the components, and where they stand."""
-    return _reduced(amax, self, (dim,), keepdim), nested_argmax(self, dim, keepdim)
+    return _reduced(partial(reduced, "max"), self, (dim,), keepdim), nested_argmax(self, dim, keepdim)
 
 
 def min_of_nested(self: RaggedArray, dim: int, keepdim: bool) -> tuple[Any, Any]:
     """The least elements along a dimension of the components, and where they stand."""
-    return _reduced(amin, self, (dim,), keepdim), nested_argmin(self, dim, keepdim)
+    return _reduced(partial(reduced, "min"), self, (dim,), keepdim), nested_argmin(self, dim, keepdim)
 
 
 Kernel = Callable[[Array, Any, bool], Array]
@@ -133,7 +108,7 @@ def run_body(
     """``kernels.bodies.run_body`` of each component. RuntimeError for bodies with several results, or with
     operands that rows share, unless rows are over the last dims by their sizes."""
     kept = results[0]
-    if sizes:
+    if sizes and sizes != LISTED:
         assert isinstance(dim, Sequence)
         run = partial(bodies.run_body, kernels, name, form, results)
         return _over_last_sizes(run, results, tuple(dim), sizes, dtype, rows, singles, shared, numbers)
@@ -141,9 +116,11 @@ def run_body(
         raise RuntimeError(f"{name} has no form for nested tensors")
 
     def of_arrays(at: Any, keep: bool, *arrays: Array) -> Any:
-        return bodies.run_body(kernels, name, form, results, at, "", keep, dtype, arrays, (), (), *numbers)
+        return bodies.run_body(kernels, name, form, results, at, sizes, keep, dtype, arrays, (), (), *numbers)
 
     first, *others = rows
+    if sizes and dim == ():
+        return first.with_values(of_arrays(dim, keepdim, first.values))
     dims = (dim,) if isinstance(dim, int) else dim
     if kept[0]:
         at = tuple([inner_dim(first, d) for d in (dims or range(first.ndim))])

@@ -15,7 +15,7 @@ from .. import sums
 from ..native_kernels import as_rows, kernel_of_floats
 from ..shares import share_rows
 from .common import MEAN, NONE, SUM, Array
-from .loss import check_nll, class_weights
+from .loss import checked_nll, class_weights
 
 Forward = tuple[Array, Array, Array, Array]
 
@@ -27,7 +27,7 @@ def fused_cross_entropy(
 
     Nothing is reduced: the loss is (N), and the sum 0. Raises IndexError for a target that is no class.
     """
-    check_nll(self, target, weight)
+    checked_nll(self, target, weight)
     if self.ndim == 1:  # its loss is 0-d, reduced or not
         reduction, target = reduction or SUM, target.reshape(1)
     table = _table(self)

@@ -131,7 +131,7 @@ class Taps:
         if mode == BICUBIC or folded:
             numbers += [axis.low, axis.span, axis.padding]
         if mode == BICUBIC:
-            numbers += [c for row in cubics(axis.order, axis.scale) for c in row]
+            numbers += [c for power in zip(*cubics(axis.order, axis.scale), strict=True) for c in power]
         elif folded:
             name = f"folded_{name}"
         self.kernel = kernel_of_floats(name, dtype)

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import sums
-from ..index_checks import index_range
-from ..native_kernels import kernels
+from ..index_checks import all_in_range
 from ..reductions import row_starts
 from .common import MEAN, NONE, SUM, Array, loss_scale, reduce_loss
 
@@ -79,9 +78,9 @@ def binary_cross_entropy_backward(
 # ------------------------------------------------------------------ negative log likelihood
 
 
-def check_nll(self: Array, target: Array, weight: Array | None) -> None:
-    """Shapes of the 1-d and 2-d forms; also used on Meta. RuntimeError where they do not fit; ValueError for
-    a 1-d target of several beside a 1-d input."""
+def checked_nll(self: Array, target: Array, weight: Array | None) -> Array:
+    """``self``, log probabilities (N, C) or (C); also used on Meta. RuntimeError where shapes do not fit;
+    ValueError for a 1-d target of several beside a 1-d input."""
     if self.ndim not in (1, 2):
         raise RuntimeError("input tensor should be 1D or 2D")
     if target.ndim > 1:
@@ -91,6 +90,7 @@ def check_nll(self: Array, target: Array, weight: Array | None) -> None:
     if self.ndim == 2 and (target.ndim != 1 or self.shape[0] != target.shape[0]):
         raise RuntimeError(f"size mismatch (got input: {list(self.shape)}, target: {list(target.shape)})")
     check_class_weight(self, weight, self.shape[-1])
+    return self
 
 
 def check_class_weight(self: Array, weight: Array | None, classes: int) -> None:
@@ -102,9 +102,9 @@ def check_class_weight(self: Array, weight: Array | None, classes: int) -> None:
         )
 
 
-def check_nll2d(self: Array, target: Array, weight: Array | None) -> None:
-    """Shapes of the 4-d form; also used on Meta. RuntimeError unless ``target`` has the sizes of ``self``
-    without its channels."""
+def checked_nll2d(self: Array, target: Array, weight: Array | None) -> Array:
+    """``self``, log probabilities (N, C, H, W); also used on Meta. RuntimeError unless ``target`` has its
+    sizes without the classes."""
     if target.ndim != 3:
         raise RuntimeError(
             "only batches of spatial targets supported (3D tensors) "
@@ -117,6 +117,7 @@ def check_nll2d(self: Array, target: Array, weight: Array | None) -> None:
     if (self.shape[0], *self.shape[2:]) != target.shape:
         raise RuntimeError(f"size mismatch (got input: {list(self.shape)} , target: {list(target.shape)})")
     check_class_weight(self, weight, self.shape[1])
+    return self
 
 
 def class_weights(
@@ -124,75 +125,72 @@ def class_weights(
 ) -> tuple[Array, Array, Array]:
     """Which targets count, the targets with the others set to 0, and the weight of each, 0 where it does not.
 
-    Raises IndexError when a target is no class, RuntimeError when targets are no indices.
+    Raises what ``counted`` does.
     """
-    if target.dtype not in (np.int64, np.uint8):
-        raise RuntimeError(f"expected target dtype to be int64 or uint8, but got {target.dtype}")
-    kept = target != ignore_index
-    safe = np.where(kept, target, 0).astype(np.int64, copy=False)
-    if safe.size and (safe.min() < 0 or safe.max() >= classes):
-        bad = safe[(safe < 0) | (safe >= classes)]
-        raise IndexError(f"Target {int(bad.flat[0])} is out of bounds.")
+    left_out, safe = counted(target, classes, ignore_index)
+    kept = np.ones(target.shape, bool) if left_out is None else ~left_out
     return kept, safe, kept.astype(dtype) if weight is None else weight[safe] * kept
 
 
-def _all_count(self: Array, target: Array, weight: Array | None, ignore_index: int) -> bool:
-    """Whether the targets of a matrix are all classes, none ignored, all of one weight: as nearly always."""
-    if weight is not None or self.ndim != 2 or not target.size or target.dtype != np.int64:
-        return False
-    low, high = index_range(target)
-    return low >= 0 and high < self.shape[1] and not low <= ignore_index <= high
+def counted(target: Array, classes: int, ignore_index: int) -> tuple[Array | None, Array]:
+    """Which targets do not count, None for none, as is usual; and the targets with these set to 0.
+
+    Raises IndexError when a target is no class, RuntimeError when targets are no indices.
+    """
+    if target.dtype.char not in "lqB":
+        raise RuntimeError(f"expected target dtype to be int64 or uint8, but got {target.dtype}")
+    if target.dtype.char == "B":
+        target = target.astype(np.int64)
+    left_out = None
+    if 0 <= ignore_index < classes or not all_in_range(target, classes):
+        left_out, target = target == ignore_index, target.copy()
+        np.putmask(target, left_out, 0)
+        if not all_in_range(target, classes):
+            bad = target[(target < 0) | (target >= classes)]
+            raise IndexError(f"Target {int(bad.flat[0])} is out of bounds.")
+    return left_out, target
 
 
-def _native_losses(self: Array, target: Array, ignore_index: int) -> Array | None:
-    """``-self[target]`` of rows, 0 of ignored ones; None without a kernel, or where a target is no class."""
-    if self.ndim != 2 or self.dtype.char not in "fd" or target.dtype != np.int64 or not self.size:
-        return None
-    if (kernel := kernels.class_losses) is None:
-        return None
-    loss, wrong = kernel(self, target, np.int64(ignore_index))
-    return None if wrong.any() else loss
+def _at_classes(self: Array, target: Array) -> Array:
+    """What is at classes along axis 1, where all are there."""
+    if self.ndim > 2:
+        return np.take_along_axis(self, target[:, np.newaxis], 1)[:, 0]
+    if self.flags.c_contiguous:
+        return self.reshape(-1).take(row_starts(*self.shape) + target)
+    return self[np.arange(len(target)), target]
 
 
-def _nll(
+def nll_forward(
     self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int
 ) -> tuple[Array, Array]:
-    """The loss over class vectors along axis 1, and the sum of the weights used.
+    """``-weight[target] * self[target]`` of log probabilities (N, C, ...) or (C), and the sum of the weights
+    used. Targets that are ``ignore_index`` count for nothing; the mean is weighted.
 
     The batch stays when nothing is reduced; then the sum is 0, as nobody needs it.
     """
-    native = _native_losses(self, target, ignore_index) if weight is None else None
-    if native is not None:
-        if reduction == NONE:
-            return native, np.zeros((), self.dtype)
-        count = np.asarray(np.count_nonzero(target != ignore_index), self.dtype)
-        total = np.asarray(sums.sum_all(native))
-        return (total / count if reduction == MEAN else total), count
-    if _all_count(self, target, weight, ignore_index):
-        if self.flags.c_contiguous:
-            found = self.reshape(-1).take(row_starts(*self.shape) + target)
-        else:
-            found = self[np.arange(len(target)), target]
-        if reduction == NONE:
-            return -found, np.zeros((), self.dtype)
-        count = np.asarray(len(target), self.dtype)
-        total = -sums.sum_all(found)
-        return (total / count if reduction == MEAN else total), count
-    kept, safe, each = class_weights(target, weight, self.shape[1], ignore_index, self.dtype)
-    if self.size:
-        loss = np.take_along_axis(self, safe[:, None], 1)[:, 0]
-        loss = np.where(kept, -loss * each, 0).astype(self.dtype, copy=False)
-    else:
-        loss = np.zeros(target.shape, self.dtype)
+    if self.ndim == 1:  # its loss is 0-d, reduced or not
+        self, target, reduction = self[np.newaxis], target.reshape(1), reduction or SUM
+    left_out, target = counted(target, self.shape[1], ignore_index)
+    loss = -_at_classes(self, target)
+    each = None if weight is None else weight.take(target)
+    if each is not None:
+        loss *= each
+    if left_out is not None:
+        np.putmask(loss, left_out, 0)
+        if each is not None:
+            np.putmask(each, left_out, 0)
     if reduction == NONE:
         return loss, np.zeros((), self.dtype)
-    total = np.sum(each)
-    if reduction == SUM:
-        return np.sum(loss), total
-    return np.sum(loss) / total, total
+    total = np.asarray(sums.sum_all(loss))
+    if each is not None:
+        count = np.asarray(sums.sum_all(each))
+    else:
+        none = 0 if left_out is None else np.count_nonzero(left_out)
+        count = np.asarray(target.size - none, self.dtype)
+    return (total / count if reduction == MEAN else total), count
 
 
-def _nll_gradient(
+def nll_backward(
     grad_output: Array,
     self: Array,
     target: Array,
@@ -201,69 +199,19 @@ def _nll_gradient(
     ignore_index: int,
     total_weight: Array,
 ) -> Array:
-    if _all_count(self, target, weight, ignore_index):
-        out = np.zeros(self.size, self.dtype)
-        out[row_starts(*self.shape) + target] = -(
-            grad_output / total_weight if reduction == MEAN else grad_output
-        )
-        return out.reshape(self.shape)
-    kept, safe, each = class_weights(target, weight, self.shape[1], ignore_index, self.dtype)
-    values = -each * (grad_output / total_weight if reduction == MEAN else grad_output)
-    # The mean over no target at all is NaN, but its gradient is 0.
-    values = np.where(kept, values, 0).astype(self.dtype, copy=False)
-    out = np.zeros(self.shape, self.dtype)
-    if out.size:
-        np.put_along_axis(out, safe[:, None], values[:, None], 1)
-    return out
-
-
-def nll_loss_forward(
-    self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int
-) -> tuple[Array, Array]:
-    """``-weight[target] * self[target]`` of log probabilities (N, C) or (C); and the weights' sum.
-
-    Targets that are ``ignore_index`` count for nothing; the mean is weighted.
-    """
-    check_nll(self, target, weight)
-    if self.ndim == 2:
-        return _nll(self, target, weight, reduction, ignore_index)
-    # A single vector has a 0-d loss, reduced or not.
-    return _nll(self[None], target.reshape(1), weight, reduction or SUM, ignore_index)
-
-
-def nll_loss_backward(
-    grad_output: Array,
-    self: Array,
-    target: Array,
-    weight: Array | None,
-    reduction: int,
-    ignore_index: int,
-    total_weight: Array,
-) -> Array:
-    check_nll(self, target, weight)
+    """The gradient of ``nll_forward``. The mean over no target at all is NaN, but its gradient is 0."""
     if self.ndim == 1:
-        self = self[None]
-        target = target.reshape(1)
-        return _nll_gradient(grad_output, self, target, weight, reduction, ignore_index, total_weight)[0]
-    return _nll_gradient(grad_output, self, target, weight, reduction, ignore_index, total_weight)
-
-
-def nll_loss2d_forward(
-    self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int
-) -> tuple[Array, Array]:
-    """The loss of each pixel: log probabilities (N, C, H, W), targets (N, H, W)."""
-    check_nll2d(self, target, weight)
-    return _nll(self, target, weight, reduction, ignore_index)
-
-
-def nll_loss2d_backward(
-    grad_output: Array,
-    self: Array,
-    target: Array,
-    weight: Array | None,
-    reduction: int,
-    ignore_index: int,
-    total_weight: Array,
-) -> Array:
-    check_nll2d(self, target, weight)
-    return _nll_gradient(grad_output, self, target, weight, reduction, ignore_index, total_weight)
+        row = self[np.newaxis], target.reshape(1)
+        return nll_backward(grad_output, *row, weight, reduction, ignore_index, total_weight)[0]
+    left_out, target = counted(target, self.shape[1], ignore_index)
+    values = -(grad_output / total_weight if reduction == MEAN else grad_output)
+    if weight is not None:
+        values = values * weight.take(target)
+    if left_out is not None:
+        values = np.where(left_out, 0, values)
+    out = np.zeros(self.shape, self.dtype)
+    if self.ndim == 2 and out.size:
+        out.reshape(-1)[row_starts(*self.shape) + target] = values
+    elif out.size:
+        np.put_along_axis(out, target[:, np.newaxis], np.broadcast_to(values, target.shape)[:, np.newaxis], 1)
+    return out
