@@ -27,7 +27,7 @@ _FORMS = {VIEW_FORMS: BodyKind.VIEW, FACTORY_FORMS: BodyKind.FACTORY}
 # Where the attributes of a Tensor, of its shape and of its dtype are written by hand.
 _ATTRIBUTE_FILES = (
     "tensors/tensor.py", "core/tensor_base.py", "tensors/autograd_properties.py", "core/size.py",
-    "core/scalar_type.py", "core/scalar_type_base.py", "core/device.py",
+    "core/scalar_type.py", "core/scalar_type_base.py", "core/device.py", "tensors/description.py",
 )  # fmt: skip
 # What shapes, numbers and the metadata of tensors have, wherever they are written.
 _PLAIN_ATTRIBUTES = frozenset({*METADATA, "size", "index", "count", "conjugate", "real", "imag"})

@@ -30,6 +30,7 @@ from ...ir.expressions import (
     Slice,
     Subscript,
 )
+from ...ir.writer import write
 
 _NONE: Final = Constant(None)
 #: The functions that an instruction does, where there is one argument.
@@ -116,7 +117,7 @@ class Code:
                 self.add("rest", 0)
             case Subscript(Name("args"), Slice(Constant(value=int(first)), None, None)) if self.loose:
                 self.add("rest", first)
-            case Constant():
+            case Constant() | Operation("-x", (Constant(),)):
                 self.add("constant", _literal(expr))
             case Call(Attribute(Attribute(Name(name), "dtype"), "type"), (number,)) if name in ("T", "grad"):
                 self.push(number)  # an array for a scalar of the array library's
@@ -342,6 +343,18 @@ class Code:
                 self.push(index)
                 self.add("item")
                 return
+            case Conditional(condition, then, otherwise):
+                other, end = self.label(), self.label()
+                self.test(condition, other)
+                self.invoke(then)
+                self.add("jump", to=end)
+                self.place(other)
+                self.invoke(otherwise)
+                self.place(end)
+                return
+            case Name() if self.local(expr) is not None:
+                self.push(expr)
+                return
         if not isinstance(expr, Call) or expr.keywords:
             raise Unwritable("what it returns is no call, or one with keywords")
         match expr.function:
@@ -412,9 +425,9 @@ class Code:
                 return "is_given", count
             case Operation(">", (Call(Name("len"), (Name("args"),)), Constant(value=count))) if self.loose:
                 return "is_more_given", count
-            case Operation("==" | "!=" as symbol, (value, Constant() as other)) if (
-                name := self.local(value)
-            ) is not None:
+            case Operation(
+                "==" | "!=" as symbol, (value, Constant() | Operation("-x", (Constant(),)) as other)
+            ) if (name := self.local(value)) is not None:
                 return *(("not",) if symbol == "!=" else ()), "is_equal", name, _literal(other)
             case Operation("is not", (Call(Name("one_type"), (value,)), Constant(value=None))) if (
                 name := self.local(value)
@@ -452,6 +465,12 @@ class Code:
                 name := self.local(value)
             ) is not None:
                 return "is_contiguous", name
+            case Call(Attribute(value, "is_contiguous"), ()) if (name := self.local(value)) is not None:
+                return "is_contiguous", name
+            case Operation("==", (Attribute(value, "ndim"), Constant(value=int(dims)))) if (
+                name := self.local(value)
+            ) is not None:
+                return "has_dims", name, dims
             case Attribute(value, "_requires_grad") if (name := self.local(value)) is not None:
                 return "not", "needs_no_grad", name
             case Call(Name("ints" | "many_ints" as kind), (value,)) if (
@@ -485,9 +504,9 @@ class Code:
         return None
 
 
-def _literal(expr: Constant) -> str:
-    """A constant as a fast path writes it."""
-    text = repr(expr.value)
+def _literal(expr: Constant | Operation) -> str:
+    """A constant, or a number with its sign turned, as a fast path writes it."""
+    text = repr(expr.value) if isinstance(expr, Constant) else write(expr)
     if ";" in text or "\n" in text or "->" in text or "=>" in text or text.endswith(":"):
         raise Unwritable("a constant that cannot stand in a fast path")
     return text

@@ -14,6 +14,7 @@ from ...ir.expressions import (
     Assigned,
     Attribute,
     Call,
+    Conditional,
     Constant,
     Expr,
     Logical,
@@ -331,6 +332,10 @@ def _is_optional(name: str, condition: Expr) -> bool:
 def _call_path(method: CallMethod) -> str:
     """Of what is one call, whose errors are the caller's."""
     code = Code(["T", *dict(method.parameters)])
+    if isinstance(method.call, Conditional):  # which is asked of tensors
+        for name, kind in method.parameters:
+            if kind == "Tensor":
+                code.add("is_tensor", name)
     for _, condition in method.refused:
         code.test(condition, OUT, holds=True)
     _refuse_forbidden(code, method)

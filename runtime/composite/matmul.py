@@ -13,7 +13,6 @@ from ..core.memory_format import contiguous_format
 from ..core.promotion import promote_types
 from ..core.scalar_type import bool_
 from ..core.user_stack import warn_old
-from ..fast_paths import fast_path
 from ..kernels.creation import as_number
 from ..kernels.dims import wrap_dim
 
@@ -23,21 +22,14 @@ if TYPE_CHECKING:
 Number = bool | int | float | complex
 
 
-@fast_path(
-    "is_tensor self; is_tensor other; has_dims self 2; has_dims other 2; "
-    "local self; local other; invoke_method mm 1; give"
-)
-def matmul(self: Tensor, other: Tensor) -> Tensor:
-    """The product over the last dimension of ``self`` and the last but one (or only) of ``other``.
-    RuntimeError where these sizes differ, and for 0-d arguments."""
+def product(self: Tensor, other: Tensor) -> Tensor:
+    """The product of what are not two matrices, over the last dimension of ``self`` and the last but one (or
+    only) of ``other``. RuntimeError where these sizes differ, and for 0-d arguments."""
     shape, other_shape = self._array.shape, other._array.shape
     a, b = len(shape), len(other_shape)
-    if a == 2:
-        if b == 2:
-            return self.mm(other)
-        if b == 1:
-            return self.mv(other)
-    elif a == 1 and b == 1:
+    if a == 2 and b == 1:
+        return self.mv(other)
+    if a == 1 and b == 1:
         return self.dot(other)
     if a == 0 or b == 0:
         raise RuntimeError(

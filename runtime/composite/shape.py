@@ -25,7 +25,6 @@ from ..core.interception import active
 from ..core.memory_format import contiguous_format, preserve_format
 from ..core.scalar_type import bool_, int64
 from ..core.sym_int import SymInt, ragged_size
-from ..fast_paths import fast_path
 from ..kernels.creation import check_size
 from ..kernels.dims import wrap_dim, wrap_dims
 from ..kernels.layout import (
@@ -92,14 +91,8 @@ def copied(views: Any) -> Any:
 # ----------------------------------------------------------------------------------- shape
 
 
-@fast_path(
-    "is_tensor self; has_array self; is_contiguous self; local self; local shape; as_tuple; "
-    "invoke_method view 1; give"
-)
-def reshape(self: Tensor, shape: Sequence[int]) -> Tensor:
-    """A view in another shape where the strides allow it, else a copy."""
-    if self.is_contiguous():
-        return self.view(tuple(shape))
+def reshaped(self: Tensor, shape: Sequence[int]) -> Tensor:
+    """A view in another shape where the strides of what is not contiguous allow it, else a copy."""
     if not self._type.backend.is_strided:
         return self.view(tuple(shape))
     array = self._array
@@ -109,21 +102,17 @@ def reshape(self: Tensor, shape: Sequence[int]) -> Tensor:
     return F._unsafe_view(self, size)
 
 
-@fast_path(
-    "is_tensor self; has_array self; is_contiguous self; is_equal start_dim 0; is_equal end_dim -1; "
-    "has_dims self 0 => out; has_dims self 1 => out; local self; constant -1; invoke_method view 1; give"
-)
-def flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+def flattened(self: Tensor, start_dim: int, end_dim: int) -> Tensor:
     """The dims from ``start_dim`` to ``end_dim`` as one; RuntimeError if they stand the wrong way round."""
     shape = self._array.shape
     start, end = wrap_dim(start_dim, len(shape)), wrap_dim(end_dim, len(shape))
     if start > end:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
     if not shape:
-        return reshape(self, (1,))
+        return self.reshape((1,))
     if start == end:
         return self
-    return reshape(self, (*shape[:start], prod(shape[start : end + 1]), *shape[end + 1 :]))
+    return self.reshape((*shape[:start], prod(shape[start : end + 1]), *shape[end + 1 :]))
 
 
 def unflatten(self: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
@@ -214,8 +203,7 @@ def _moved(self: Tensor, dtype: Any, device: Any) -> Tensor:
     return moved
 
 
-@fast_path("is_tensor self; has_array self; is_contiguous self; is_none memory_format; local self; give")
-def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
+def made_contiguous(self: Tensor, memory_format: Any) -> Tensor:
     """``self`` if it stands without gaps in the memory format, row-major by default; else such a copy.
     RuntimeError for preserve_format where a copy would be made."""
     wanted = contiguous_format if memory_format is None else memory_format

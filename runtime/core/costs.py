@@ -12,64 +12,40 @@ from typing import Final
 
 #: Arrays of so many elements are computed in blocks by generated code, where that is worth it.
 LARGE: Final = 1 << 17
-#: Blocks are multiples of so many elements: an element shares its vector register with the same others as it
-#: does without blocks.
+#: Blocks are multiples of so many elements, or columns: an element shares its vector register with the same
+#: others as it does without blocks, and a line of the cache.
 VECTOR: Final = 64
-#: Elementwise work: the bytes of a block of the widest operand. As few as leave room in the cache for what is
-#: computed of them, and as many as make what Python does for each block not count.
-ELEMENTWISE_BYTES: Final = 1 << 18
-ELEMENTWISE_GRAIN: Final = 1 << 16
+#: The bytes of a block of the widest operand. As few as leave room in the cache for what is computed of them,
+#: and as many as make what Python does for each block not count.
+BLOCK_BYTES: Final = 1 << 18
+#: Where blocks are counted in elements, so many: of five arrays, as updates of optimisers have, they fill
+#: half of a usual second-level cache. So many elements of such work are worth a thread.
+CHUNK: Final = 1 << 15
+GRAIN: Final = 1 << 16
 #: Native kernels: the elements of which one sum of all is formed.
 NATIVE_GRAIN: Final = 1 << 17
-#: So many elements are worth waking a thread of Python's, which takes some 60 us: of native kernels that
-#: compute functions or wait for what they read, and of those that take little longer than memory does.
-COSTLY_GRAIN: Final = 1 << 18
-LIGHT_GRAIN: Final = 1 << 20
-#: So many elements of such kernels are shared out to those of the C machine's threads that are awake, as
-#: they are for 0.2 ms after some work; so many are worth waking them. A thread takes about so many shares.
-COSTLY_SHARED: Final = 1 << 16
-LIGHT_SHARED: Final = 1 << 18
-COSTLY_WAKES: Final = 3 << 17
-LIGHT_WAKES: Final = 3 << 18
+#: So many elements of native kernels that compute functions or wait for what they read are worth waking a
+#: thread of Python's, which takes some 60 us. So many are shared out to those of the C machine's threads that
+#: are awake, as they are for 0.2 ms after some work; so many are worth waking them.
+NATIVE_THREAD: Final = 1 << 18
+NATIVE_SHARED: Final = 1 << 16
+NATIVE_WAKES: Final = 3 << 16
+#: Of kernels that take little longer than memory does so many times more are.
+LIGHT: Final = 4
+#: A thread takes about so many shares.
 SHARES: Final = 4
-#: Threads get so many columns of a table or a multiple, that are lines of the cache.
-COLUMNS_STEP: Final = 64
-#: So many points of a grid are worked on at a time: what they are made of stays in the cache.
-GRID_POINTS: Final = 1 << 15
 #: Native kernels that also find wrong indices are cheaper than a look at all indices before.
 NATIVE_INDEX: Final = 1 << 11
-#: Work on rows: arrays with more elements go in blocks, of so many bytes of an operand; so many for a thread.
+#: Work on rows: arrays with more elements go in blocks.
 ROWS_LARGE: Final = 1 << 16
-ROWS_BYTES: Final = 1 << 19
-ROWS_BLOCKS: Final = 2
-#: Operands with fewer elements in a row are cheaper when NumPy's iterator copies them into its buffer,
-#: and with more it needs no telling.
-UNBUFFERED: Final = 512
-BUFFER: Final = 8192
-#: Steps of optimisers: with the five arrays of most updates a block fills half of a usual second-level cache.
-UPDATE_BLOCK: Final = 32768
-UPDATE_GRAIN: Final = 4 * UPDATE_BLOCK
-#: A parameter with more elements than this is a loop of its own.
-UPDATE_ALONE: Final = UPDATE_BLOCK // 4
-#: Products with ones: the longest chain of additions, and the shortest block for which products pay.
-SUM_BLOCK: Final = 512
-SUM_BLOCK_MIN: Final = 32
-#: A single vector of so many elements is one product, which has many partial sums.
+#: So few elements NumPy adds as fast as native kernels do.
 SUM_WHOLE: Final = 2048
-SUM_GRAIN: Final = 1 << 18
-#: Sums over leading dimensions where there are no products: from so many rows on by blocks of so many.
-SUM_ROWS_LARGE: Final = 1024
-SUM_ROWS_BLOCK: Final = 128
+#: Sums of columns without a native kernel: the longest chain of additions.
+SUM_ROWS: Final = 512
 #: Scans: the elements of a lane that are one part where parts run side by side, and of a block.
 SCAN_STEPS: Final = 8
 SCAN_CHUNK: Final = 1 << 16
 SCAN_GRAIN: Final = 1 << 16
-#: Sorting by keys.
-SORT_CHUNK: Final = 1 << 15
-SORT_GRAIN: Final = 1 << 15
-#: Flat positions; starts of lanes up to the size of a chunk are kept.
-POSITIONS_CHUNK: Final = 1 << 16
-POSITIONS_GRAIN: Final = 1 << 17
 #: Up to so many rows OpenBLAS is faster, with its kernels for AVX-512 by two to three times, if the weight of
 #: ``linear`` is the first factor; for products of fewer multiplications than these it has a way of its own.
 LINEAR_FEW_ROWS: Final = 32
@@ -101,8 +77,6 @@ STRIDED_ROWS: Final = 1 << 10
 
 # -- from where on another way pays --------------------------------------------------------------------
 
-#: Sums: so many products are added one by one; of more, a batch costs less.
-FEW_PRODUCTS: Final = 3
 #: The places of the first elements of so many rows are kept.
 ROW_STARTS_CACHED: Final = 1024
 #: Scans whose parts run side by side are faster than ``accumulate``.
@@ -111,14 +85,10 @@ SCAN_LARGE: Final = 1 << 13
 PARALLEL_SCAN: Final = 128
 #: So many lanes run side by side rather than one after the other.
 LANES: Final = 128
-#: Sorting by keys pays.
-KEYS_LARGE: Final = 1 << 10
-#: What costs more to set up pays: unstable sorts, partitions.
-SORT_LARGE: Final = 4096
+#: What costs more to set up than a stable sort pays: sorting by keys, unstable sorts, partitions.
+SORT_LARGE: Final = 1 << 10
 #: Lanes of at most this many elements are put in order by keys, to find the first few.
 SORT_SHORT: Final = 1 << 14
-#: One ufunc over all indices costs less than finding their two extremes.
-INDEX_UNSIGNED: Final = 1 << 11
 #: Finding flat positions first pays.
 INDEX_LARGE: Final = 1 << 12
 #: SciPy's loops for scattered additions are loaded, which takes a tenth of a second.

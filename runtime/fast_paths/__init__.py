@@ -148,7 +148,10 @@ repeated: list[tuple[Callable[..., Any], str]] = []
 
 
 def operation(name: str) -> Callable[[Function], Function]:
-    """Decorates a function that an operation of the machine repeats; that is given its first parameters."""
+    """Decorates a function that an operation of the machine repeats.
+
+    What that takes from the stack are the first parameters, and the words behind it are the next ones.
+    """
 
     def replaced(function: Function) -> Function:
         repeated.append((function, name))
@@ -159,10 +162,12 @@ def operation(name: str) -> Callable[[Function], Function]:
 
 def path_of_operation(function: Any, name: str) -> str:
     """The fast path of a function that an operation repeats."""
+    from .assembler import KINDS
     from .stack import EFFECTS
 
-    given = function.__code__.co_varnames[: EFFECTS[name].stays.takes]
-    return "; ".join([*[f"local {parameter}" for parameter in given], name, "give"])
+    names, takes = function.__code__.co_varnames, EFFECTS[name].stays.takes
+    words = " ".join([name, *names[takes : takes + len(KINDS[name])]])
+    return "; ".join([*[f"local {parameter}" for parameter in names[:takes]], words, "give"])
 
 
 def _with_fast_path(function: Function, text: Callable[[], str]) -> Function:

@@ -21,7 +21,7 @@ _VARIADIC: Final = 0x04  # CO_VARARGS
 #: So many loose arguments may be given.
 _LOOSE: Final = 8
 #: What the words behind each operation are.
-_KINDS: Final = {name: tuple(operands.split()) for name, (_, operands, *_) in machine.operations.items()}
+KINDS: Final = {name: tuple(operands.split()) for name, (_, operands, *_) in machine.operations.items()}
 #: The slot with the version of what a slot has.
 _VERSION: Final = {"own_saved": "{}_version", "own_result": "result_versions"}
 
@@ -72,9 +72,9 @@ class Assembler:
         line, _, holding = line.partition(" => ")
         line, _, failing = line.partition(" -> ")
         operation, *words = line.split(" ")
-        if operation not in _KINDS:
+        if operation not in KINDS:
             raise Malformed(f"{operation} is no operation")
-        kinds = _KINDS[operation]
+        kinds = KINDS[operation]
         number, offset, second, found, key = self._operands(operation, kinds, words)
         label = ""
         if EFFECTS[operation].jumps:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.costs import KEYS_LARGE, SORT_CHUNK, SORT_GRAIN
+from ..core.costs import CHUNK, GRAIN, SORT_LARGE
 from .copies import in_rows
 from .dtypes import INT64
 from .flat_index import take_along
@@ -29,7 +29,7 @@ KEY_DTYPES = "?bhilqBHILQfd"
 
 def stable_argsort(self: Array, dim: int, descending: bool = False) -> Array:
     """The stable argsort along ``dim`` (from 0); descending, equal elements keep their order too."""
-    if self.size >= KEYS_LARGE and self.dtype.char in KEY_DTYPES:
+    if self.size >= SORT_LARGE and self.dtype.char in KEY_DTYPES:
         return _argsort_lanes(self, dim, self.shape[dim], descending, _key_function(self))
     if descending:
         back = (slice(None),) * dim + (slice(None, None, -1),)
@@ -39,7 +39,7 @@ def stable_argsort(self: Array, dim: int, descending: bool = False) -> Array:
 
 def partial_argsort(self: Array, k: int, dim: int, descending: bool) -> Array | None:
     """The first ``k`` positions (0 < k) of ``stable_argsort``; None where that is no faster."""
-    if self.size < KEYS_LARGE or self.dtype.char not in KEY_DTYPES:
+    if self.size < SORT_LARGE or self.dtype.char not in KEY_DTYPES:
         return None
     keys, bits = _key_function(self)
     if bits > _free_bits(self.shape[dim]):
@@ -59,7 +59,7 @@ def _argsort_lanes(self: Array, dim: int, k: int, descending: bool, key_function
     order = np.empty((len(lanes), k), INT64)
     keys, bits = key_function
     room = _free_bits(length)
-    step = items_of_block(SORT_CHUNK, length)
+    step = items_of_block(CHUNK, length)
 
     def rows(_: int, begin: int, end: int) -> None:
         part = keys(lanes[begin:end])
@@ -70,7 +70,7 @@ def _argsort_lanes(self: Array, dim: int, k: int, descending: bool, key_function
         else:
             order[begin:end] = _argsort_wide_keys(part, 64 - room)
 
-    each_block(rows, len(lanes), length, SORT_GRAIN, step)
+    each_block(rows, len(lanes), length, GRAIN, step)
     shape = (*self.shape[:dim], *self.shape[dim + 1 :], k)
     return in_rows(np.moveaxis(order.reshape(shape), -1, dim))
 

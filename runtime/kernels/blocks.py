@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.costs import ELEMENTWISE_BYTES, ELEMENTWISE_GRAIN, VECTOR
+from ..core.costs import BLOCK_BYTES, GRAIN, VECTOR
 from ..machine_code import Kernels
 from .dtypes import REDUCED
 from .native_kernels import as_bits, kernel_of
@@ -156,7 +156,7 @@ class _Plan:
         self.function = function
         self.operands = [_Operand(a, sizes) if _is_array(a) else a for a in operands]
         self.count = math.prod(sizes)
-        self.blocks = _split_blocks(sizes, ELEMENTWISE_BYTES // bytes)
+        self.blocks = _split_blocks(sizes, BLOCK_BYTES // bytes)
         self.is_tuple = False
         self.results: list[Array | None] = []
         self.outs: list[Any] = []
@@ -197,7 +197,7 @@ class _Plan:
                     to[...] = value
 
         run = writing if given and self.of_one_dtype() else task
-        in_threads(run, len(self.blocks), self.count // len(self.blocks), ELEMENTWISE_GRAIN)
+        in_threads(run, len(self.blocks), self.count // len(self.blocks), GRAIN)
         return tuple(self.results) if self.is_tuple else self.results[0]
 
     def of_one_dtype(self) -> bool:
@@ -243,7 +243,7 @@ def _plan_strided(
     except ValueError:
         return None  # the function's own error says what is wrong
     bytes = max([a.itemsize for a in arrays])
-    if math.prod(shape) * bytes <= ELEMENTWISE_BYTES:
+    if math.prod(shape) * bytes <= BLOCK_BYTES:
         return None
     # A corner of the operands shows what the results are, and how they are laid out.
     corner = [a[(*(slice(2),) * a.ndim,)] if _is_array(a) else a for a in operands]

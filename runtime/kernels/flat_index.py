@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.costs import POSITIONS_CHUNK, POSITIONS_GRAIN
+from ..core.costs import CHUNK, GRAIN
 from .dtypes import INT64
 from .parallel import in_threads, items_of_block
 from .tables import put_along as put_elements
@@ -33,7 +33,7 @@ def take_along(self: Array, indices: Array, dim: int) -> Array:
     if indices.size == 0:
         return np.empty(indices.shape, self.dtype)
     flat = self.reshape(-1)
-    if indices.size <= POSITIONS_CHUNK or dim < self.ndim - 1:
+    if indices.size <= CHUNK or dim < self.ndim - 1:
         # All are in range: "wrap" spares the test, and the buffer that "raise" needs for it.
         return flat.take(positions(self.shape, dim, indices), mode="wrap")
     result = np.empty(indices.shape, self.dtype)
@@ -43,7 +43,7 @@ def take_along(self: Array, indices: Array, dim: int) -> Array:
         for i, j, places in row_positions(indices, self.shape[-1], begin, end):
             table[i:j].reshape(-1).take(places, None, into[i:j], "wrap")
 
-    in_threads(rows, len(table), indices.shape[-1], POSITIONS_GRAIN)
+    in_threads(rows, len(table), indices.shape[-1], GRAIN)
     return result
 
 
@@ -54,7 +54,7 @@ def put_along(out: Array, indices: Array, dim: int, values: Array) -> None:
     """
     if put_elements(out, indices, values, dim):
         return
-    whole = indices.size <= POSITIONS_CHUNK or out.ndim < 2 or dim < out.ndim - 1
+    whole = indices.size <= CHUNK or out.ndim < 2 or dim < out.ndim - 1
     if whole or indices.shape[:-1] != out.shape[:-1]:
         places = positions(out.shape or (1,), dim, indices).reshape(-1)
         out.reshape(-1)[places] = values.reshape(-1) if values.ndim else values
@@ -71,7 +71,7 @@ def row_positions(indices: Array, count: int, begin: int, end: int) -> Iterator[
     Rows have ``count`` elements. The positions are overwritten by the next ones.
     """
     rows = indices.reshape(-1, indices.shape[-1])
-    step = min(items_of_block(POSITIONS_CHUNK, rows.shape[1]), end - begin)
+    step = min(items_of_block(CHUNK, rows.shape[1]), end - begin)
     starts = _lane_offsets((step, count), 1, (step, rows.shape[1]))
     places = np.empty((step, rows.shape[1]), INT64)
     for i in range(begin, end, step):
@@ -106,10 +106,10 @@ def _lane_offsets(shape: Shape, dim: int, used: Shape) -> Array:
             steps = np.arange(0, used[d] * stride, stride)
             result = result + steps.reshape((-1,) + (1,) * (len(used) - 1 - d))
         stride *= shape[d]
-    if math.prod(used) <= POSITIONS_CHUNK:
+    if math.prod(used) <= CHUNK:
         result = np.ascontiguousarray(np.broadcast_to(result, used))
         result.flags.writeable = False
-        if sum([a.size for a in list(_cached.values())]) > 2 * POSITIONS_CHUNK:
+        if sum([a.size for a in list(_cached.values())]) > 2 * CHUNK:
             _cached.clear()
         _cached[shape, dim, used] = result
     return result

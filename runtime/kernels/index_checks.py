@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from ..core.costs import INDEX_UNSIGNED
 from .dtypes import INT64
 
 Array = Any
@@ -58,7 +57,7 @@ def index_range(index: Array) -> tuple[int, int]:
 
 def check_bounds(index: Array, size: int, dim: int, error: type[Exception], negative: bool = False) -> None:
     """Raise ``error`` for an index not in ``range(size)``; ``negative`` ones may count from the end."""
-    if index.size == 0 or (index.size >= INDEX_UNSIGNED and _unsigned_below(index, size)):
+    if all_in_range(index, size):
         return
     low, high = index_range(index)
     if high >= size or low < (-size if negative else 0):
@@ -70,14 +69,7 @@ def all_in_range(index: Array, size: int) -> bool:
     """Whether all are in ``range(size)``."""
     if index.size == 0:
         return True
-    if index.size >= INDEX_UNSIGNED:
-        return _unsigned_below(index, size)
-    low, high = index_range(index)
-    return low >= 0 and high < size
-
-
-def _unsigned_below(index: Array, size: int) -> bool:
-    """``all_in_range``, at one look: taken as unsigned, negative ones are great."""
+    # Taken as unsigned, negative ones are great.
     unsigned = index.view(np.uint64 if index.dtype.itemsize == 8 else np.uint32)
     greatest: int = unsigned.item(unsigned.argmax())
     return greatest < size
@@ -85,7 +77,7 @@ def _unsigned_below(index: Array, size: int) -> bool:
 
 def wrap_index(index: Array, size: int) -> Array | None:
     """``index`` with what is negative counted from the front; None where one is out of range."""
-    if index.size == 0 or (index.size >= INDEX_UNSIGNED and _unsigned_below(index, size)):
+    if all_in_range(index, size):
         return index
     low, high = index_range(index)
     if high >= size or low < -size:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from ..fast_paths import fast_path
 from ..machine_code import Kernels, kernels_of
 from .copies import in_rows
 from .shares import share_rows
@@ -27,7 +26,6 @@ def of_reduced_rows(name: str, self: Array, keepdim: bool) -> Array | None:
     return None if kernel is None else of_rows(kernel, self, keepdim)
 
 
-@fast_path("local kernel; local self; constant -1; local keepdim; rows 1; give")
 def of_rows(kernel: np.ufunc, self: Array, keepdim: bool) -> Array:
     """What a kernel makes of each row of a contiguous array: a number of the same dtype."""
     out = np.empty((*self.shape[:-1], 1) if keepdim else self.shape[:-1], self.dtype)

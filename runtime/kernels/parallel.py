@@ -13,9 +13,8 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -139,18 +138,15 @@ def each_block(
     length: int,
     grain: int,
     step: int,
-    within: Callable[[], AbstractContextManager[Any]] = nullcontext,
 ) -> None:
     """Call ``task(number, begin, end)`` for all blocks of ``step`` items, which ``in_threads`` shares out.
 
-    Where blocks begin does not depend on the number of threads, so that results do not. A thread works
-    within the context that ``within`` makes.
+    Where blocks begin does not depend on the number of threads, so that results do not.
     """
 
     def blocks(begin: int, end: int) -> None:
-        with within():
-            for i in range(begin, end, step):
-                task(i // step, i, min(i + step, end))
+        for i in range(begin, end, step):
+            task(i // step, i, min(i + step, end))
 
     in_threads(blocks, size, length, grain, step)
 

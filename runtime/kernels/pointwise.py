@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..core.user_stack import warn_once
-from ..fast_paths import fast_path
+from ..fast_paths import fast_path, operation
 from .creation import as_number
 from .dtypes import is_complex
 
@@ -56,7 +56,7 @@ def _factor(alpha: Number, dtype: np.dtype[Any]) -> Number:
     return as_number(alpha, dtype)
 
 
-@fast_path("local value; number_like array; give")
+@operation("number_like")
 def within(value: Number, array: Array) -> Number:
     """``value`` as an integer if the array is of integers. RuntimeError if its dtype cannot hold it."""
     return as_number(value, array.dtype) if array.dtype.kind in "iu" else value

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from ..core.costs import BUFFER, ROWS_BLOCKS, ROWS_BYTES, ROWS_LARGE, UNBUFFERED
+from ..core.costs import BLOCK_BYTES, GRAIN, ROWS_LARGE
 from . import parallel
 from .parallel import BlockTask
 
@@ -29,7 +26,7 @@ def are_contiguous_rows(self: Array, dim: int) -> bool:
 
 def rows_of_block(row_bytes: int) -> int:
     """How many rows of this many bytes are a block."""
-    return parallel.items_of_block(ROWS_BYTES, row_bytes)
+    return parallel.items_of_block(BLOCK_BYTES, row_bytes)
 
 
 def blocks_of(rows: int, step: int) -> int:
@@ -37,23 +34,9 @@ def blocks_of(rows: int, step: int) -> int:
     return -(-rows // step)
 
 
-@contextmanager
-def _short_buffer() -> Iterator[None]:
-    """NumPy's buffer is short: else it spreads out a broadcast operand of rows shorter than it.
-
-    That takes as long as the arithmetic does.
-    """
-    before = np.setbufsize(UNBUFFERED)
-    try:
-        yield
-    finally:
-        np.setbufsize(before)
-
-
 def each_block(task: BlockTask, rows: int, step: int, columns: int) -> None:
     """Call ``task`` for all blocks of ``step`` rows, which have ``columns`` elements, in some thread each."""
-    within = _short_buffer if UNBUFFERED <= columns < BUFFER else nullcontext
-    parallel.each_block(task, rows, columns, ROWS_BLOCKS * step * columns, step, within)
+    parallel.each_block(task, rows, columns, GRAIN, step)
 
 
 def run(task: Callable[..., None], table: Array, *operands: Array, columns: int | None = None) -> None:

@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.costs import SCATTER_LOAD, SUM_WHOLE
-from .sums import cached_ones
+from ..core.costs import SCATTER_LOAD
 from .tables import add_elements, add_rows
 
 Array = Any
@@ -102,9 +101,7 @@ def add_slices(out: Array, index: Array, values: Array, factors: Array | None = 
             rows = rows.astype(np.int64, copy=False)
         ends = np.arange(rows.size + 1, dtype=rows.dtype)
         if factors is None:
-            char = out.dtype.char
-            kept = rows.size <= SUM_WHOLE and char in "fd"
-            factors = cached_ones(char, rows.size) if kept else np.ones(rows.size, char)
+            factors = np.ones(rows.size, out.dtype)
         elif outer > 1:
             factors = np.tile(factors, outer)
         shape = (outer * out.shape[1], rows.size, inner)

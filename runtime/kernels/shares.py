@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.costs import COLUMNS_STEP, SHARES, VECTOR
+from ..core.costs import SHARES, VECTOR
 from ..fast_paths import run_shares
 from ..machine_code import grain_of, shared_from, wakes_from
 from .parallel import Task, get_num_threads, in_threads
@@ -65,7 +65,7 @@ def share_columns(
         kernel(*parts, *of_rows, out=tuple([o[..., begin:end] for o in out]))
 
     first = tables[0]
-    _share(kernel, (*tables, *of_rows), out, task, _COLUMNS, first.shape[-1], first.size, COLUMNS_STEP)
+    _share(kernel, (*tables, *of_rows), out, task, _COLUMNS, first.shape[-1], first.size, VECTOR)
 
 
 def _share(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.costs import COSTLY_GRAIN, COSTLY_SHARED, COSTLY_WAKES, LIGHT_GRAIN, LIGHT_SHARED, LIGHT_WAKES
+from ..core.costs import LIGHT, NATIVE_SHARED, NATIVE_THREAD, NATIVE_WAKES
 
 #: Held where a kernel is looked for: one thread at a time compiles, and none while the process forks.
 lock = threading.RLock()
@@ -41,19 +41,24 @@ def goes_across(kernel: np.ufunc) -> bool:
     return kernel in _across
 
 
+def _times(kernel: np.ufunc) -> int:
+    """How many times as many elements of a kernel are as much work as those of a costly one."""
+    return 1 if kernel in _costly else LIGHT
+
+
 def grain_of(kernel: np.ufunc) -> int:
     """How many elements of a kernel are worth a thread of Python's."""
-    return COSTLY_GRAIN if kernel in _costly else LIGHT_GRAIN
+    return NATIVE_THREAD * _times(kernel)
 
 
 def shared_from(kernel: np.ufunc) -> int:
     """From how many elements on a kernel is shared out to the C machine's threads that are awake."""
-    return COSTLY_SHARED if kernel in _costly else LIGHT_SHARED
+    return NATIVE_SHARED * _times(kernel)
 
 
 def wakes_from(kernel: np.ufunc) -> int:
     """From how many elements on that is worth waking them."""
-    return COSTLY_WAKES if kernel in _costly else LIGHT_WAKES
+    return NATIVE_WAKES * _times(kernel)
 
 
 class Kernels:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.costs import UPDATE_BLOCK, UPDATE_GRAIN
+from ..core.costs import CHUNK, GRAIN
 from ..kernels.parallel import in_threads
 
 Array = np.ndarray[Any, Any]
@@ -32,7 +32,7 @@ def scratch(dtype: Any, count: int) -> list[Array]:
     """``count`` arrays of a block's length: this thread's own, whose content is of no value to anyone."""
     found = _scratch.arrays.setdefault(dtype, [])
     while len(found) < count:
-        found.append(np.empty(UPDATE_BLOCK, dtype))
+        found.append(np.empty(CHUNK, dtype))
     return found[:count]
 
 
@@ -46,19 +46,19 @@ def run(kernel: Kernel, arrays: Sequence[Array], count: int | None) -> None:
     if count is None:
         kernel(*arrays)
         return
-    if size <= UPDATE_BLOCK:
+    if size <= CHUNK:
         kernel(*arrays, *[s[:size] for s in scratch(dtype, count)])
         return
 
     def task(begin: int, end: int) -> None:
         spare = scratch(dtype, count)
-        stop = end - UPDATE_BLOCK
+        stop = end - CHUNK
         while begin <= stop:
-            after = begin + UPDATE_BLOCK
+            after = begin + CHUNK
             kernel(*[a[begin:after] for a in arrays], *spare)
             begin = after
         if begin < end:
             kernel(*[a[begin:end] for a in arrays], *[s[: end - begin] for s in spare])
 
     # What each thread has is whole blocks, so that no element's place in a loop depends on their number.
-    in_threads(task, size, 1, UPDATE_GRAIN, UPDATE_BLOCK)
+    in_threads(task, size, 1, GRAIN, CHUNK)

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..autograd.ownership import is_locals_only
 from ..autograd.view import renew_views
-from ..core.costs import UPDATE_ALONE
+from ..core.costs import CHUNK
 from ..core.function_dispatch import without_overrides
 from ..core.storage import storage_of
 from .blocks import Array, Update, run
@@ -270,7 +270,7 @@ def _small(params: list[Tensor], plain: list[int], first: list[bool]) -> list[li
     found: dict[Any, list[int]] = defaultdict(list)
     for i in plain:
         array = params[i]._array
-        if array.size <= UPDATE_ALONE and array.dtype.kind == "f" and array.flags.c_contiguous:
+        if array.size <= CHUNK // 4 and array.dtype.kind == "f" and array.flags.c_contiguous:
             found[array.dtype, first[i]].append(i)
     return [indices for indices in found.values() if len(indices) > 1]
 

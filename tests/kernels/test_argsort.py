@@ -17,9 +17,9 @@ SHAPES = [(1,), (7,), (40,), (3, 5), (5, 3, 4), (200,), (1, 9), (9, 1)]
 @pytest.fixture(params=[1 << 16, 1, 12], autouse=True)
 def small(request: Any, monkeypatch: Any) -> None:
     """Keys for all sizes, in one piece or in several, by up to three threads."""
-    monkeypatch.setattr(order, "KEYS_LARGE", 1)
-    monkeypatch.setattr(order, "SORT_CHUNK", request.param)
-    monkeypatch.setattr(order, "SORT_GRAIN", 10)
+    monkeypatch.setattr(order, "SORT_LARGE", 1)
+    monkeypatch.setattr(order, "CHUNK", request.param)
+    monkeypatch.setattr(order, "GRAIN", 10)
     monkeypatch.setattr("tengen.kernels.parallel._count", 3)
 
 

@@ -34,8 +34,8 @@ class Runs:
 
 def cut(size: int, monkeypatch: pytest.MonkeyPatch) -> Runs:
     """Let blocks have so many bytes, and threads small shares; what is done in blocks then."""
-    monkeypatch.setattr(blocks, "ELEMENTWISE_BYTES", size)
-    monkeypatch.setattr(blocks, "ELEMENTWISE_GRAIN", size // 16)
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", size)
+    monkeypatch.setattr(blocks, "GRAIN", size // 16)
     found = Runs()
     original = blocks._Plan.run
 

@@ -12,8 +12,8 @@ from tengen.kernels import flat_index as places, index, masks, select
 
 @pytest.fixture(params=[1 << 16, 1, 10])
 def pieces(request: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(places, "POSITIONS_CHUNK", request.param)
-    monkeypatch.setattr(places, "POSITIONS_GRAIN", 7)
+    monkeypatch.setattr(places, "CHUNK", request.param)
+    monkeypatch.setattr(places, "GRAIN", 7)
     monkeypatch.setattr(places, "_cached", {})
     monkeypatch.setattr("tengen.kernels.parallel._count", 3)
 
@@ -56,7 +56,7 @@ def test_positions_of_a_part() -> None:
 
 
 def test_what_is_kept_is_bounded(monkeypatch: Any) -> None:
-    monkeypatch.setattr(places, "POSITIONS_CHUNK", 100)
+    monkeypatch.setattr(places, "CHUNK", 100)
     monkeypatch.setattr(places, "_cached", {})
     for n in range(1, 40):
         places.positions((n, 9), 1, np.zeros((n, 2), np.int64))

@@ -218,7 +218,7 @@ def test_long_sums_stay_precise() -> None:
     column = np.full((1_000_000, 2), 0.1, np.float32)
     exact = column.astype(np.float64).sum(0)
     # No chain of additions is longer than a block; what the blocks give is added in pairs.
-    roundings = sums.SUM_BLOCK + np.log2(len(column))
+    roundings = sums.SUM_ROWS + np.log2(len(column))
     found = kernels.sum_dim(column, (0,), False, None)
     assert np.abs(found / exact - 1).max() < roundings * np.finfo(np.float32).eps / 2
     half = np.full(5000, 1.0, np.float16)

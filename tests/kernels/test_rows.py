@@ -31,11 +31,10 @@ def threads(request: pytest.FixtureRequest, threads_kept: None) -> int:
 @pytest.fixture
 def blocks(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
     """Blocks of a few rows, each worth a thread, of whatever is not tiny."""
-    monkeypatch.setattr(rows, "ROWS_BYTES", 400)
+    monkeypatch.setattr(rows, "BLOCK_BYTES", 400)
     for module in (bodies, rows):
         monkeypatch.setattr(module, "ROWS_LARGE", 30)
-    monkeypatch.setattr(rows, "ROWS_BLOCKS", 1)
-    monkeypatch.setattr(rows, "UNBUFFERED", 16)
+    monkeypatch.setattr(rows, "GRAIN", 1)
 
 
 pytestmark = [pytest.mark.usefixtures("blocks"), pytest.mark.filterwarnings("ignore")]
@@ -81,21 +80,6 @@ def test_blocks_cover_the_rows_once(threads: int) -> None:
     rows.each_block(task, 23, 4, 100)
     assert sorted(seen) == [(i, 4 * i, min(4 * i + 4, 23)) for i in range(6)]
     assert rows.blocks_of(24, 4) == 6 and rows.blocks_of(0, 4) == 0
-
-
-def test_the_buffer_is_restored() -> None:
-    before = np.getbufsize()
-    inside: list[int] = []
-
-    def task(number: int, begin: int, end: int) -> None:
-        inside.append(np.getbufsize())
-        if number == 2:
-            raise ValueError("a block failed")
-
-    with pytest.raises(ValueError, match="a block failed"):
-        rows.each_block(task, 12, 4, 100)
-    assert set(inside) == {16}
-    assert np.getbufsize() == before
 
 
 # -- softmax -----------------------------------------------------------------------------------

@@ -167,7 +167,7 @@ def test_native_kernels_sample_as_numpy_does(
         grid.reshape(-1)[[0, dims, 2 * dims]] = [np.nan, np.inf, -np.inf]
         found = []
         for native in (True, False):
-            monkeypatch.setattr(grids, "GRID_POINTS", 7)
+            monkeypatch.setattr(grids, "CHUNK", 7)
             if not native:
                 monkeypatch.setattr(grids, "kernel_of_floats", lambda name, dtype: None)
             found.append(_sampled_with_gradients(image, grid, mode, padding, corners))

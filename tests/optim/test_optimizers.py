@@ -204,8 +204,8 @@ def test_arrays_and_operators_agree(name: str, options: dict[str, Any], dtype: s
 def test_large_parameters(name: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks, with one that is not full, in threads: what one pass over all would give."""
     numbers = np.random.default_rng(5)
-    size = 5 * blocks.UPDATE_BLOCK + 77
-    monkeypatch.setattr(blocks, "UPDATE_GRAIN", blocks.UPDATE_BLOCK)
+    size = 5 * blocks.CHUNK + 77
+    monkeypatch.setattr(blocks, "GRAIN", blocks.CHUNK)
     tengen.set_num_threads(threads)
     start = numbers.standard_normal(size)
     options = {"lr": 0.01, **({"momentum": 0.9} if name in ("SGD", "RMSprop") else {})}

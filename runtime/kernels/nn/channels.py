@@ -326,7 +326,7 @@ def normalised_columns(
 ) -> tuple[Array, Array, Array, Array]:
     """The columns of a matrix normalised, scaled and shifted; mean, rstd and unbiased variance of each."""
     table, (count, depth), dtype = in_rows(table), table.shape, table.dtype
-    scale = sums.cached_ones(dtype.char, depth) if weight is None else weight
+    scale = np.ones(depth, dtype) if weight is None else weight
     shift = np.zeros(depth, dtype) if bias is None else bias
     numbers = dtype.type(eps), dtype.type(count / (count - 1) if count > 1 else math.nan)
     mean, rstd, variance, scale = _of_columns_alone(kernels.column_statistics, 4, (table, scale), numbers)
@@ -338,7 +338,7 @@ def column_gradients(
     grad: Array, table: Array, mean: Array, rstd: Array, weight: Array | None, wants_input: bool
 ) -> tuple[Array | None, Array, Array]:
     """The gradients of ``normalised_columns`` for the matrix, if it is wanted, weight and bias."""
-    scale = sums.cached_ones(table.dtype.char, len(mean)) if weight is None else weight
+    scale = np.ones(len(mean), table.dtype) if weight is None else weight
     tables = in_rows(grad), in_rows(table)
     operands = *tables, mean, rstd, scale
     bias, scaled, *numbers = _of_columns_alone(kernels.column_gradients, 5, operands, ())

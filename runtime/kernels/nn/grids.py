@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.costs import GRID_POINTS, NATIVE_GRAIN
+from ...core.costs import CHUNK, NATIVE_GRAIN
 from ..native_kernels import kernel_of_floats
 from ..parallel import in_threads
 from ..scatter import check_gather, check_scatter, gather_along, scatter_along
@@ -105,9 +105,9 @@ class Points(NamedTuple):
     def each(self, task: Callable[[Part, list[Array], list[Array]], None], alone: bool = False) -> None:
         """Call ``task`` for parts of the points, with their taps; those of an image in turn, if ``alone``."""
         batch, count = self.grid.shape[:2]
-        several = max(GRID_POINTS // max(count, 1), 1)
+        several = max(CHUNK // max(count, 1), 1)
         images = [slice(n, n + several) for n in range(0, batch, several)]
-        places = [slice(begin, begin + GRID_POINTS) for begin in range(0, count, GRID_POINTS)]
+        places = [slice(begin, begin + CHUNK) for begin in range(0, count, CHUNK)]
         parts = [[(n, p) for p in places] for n in images]
         groups = parts if alone else [[part] for of_image in parts for part in of_image]
 
