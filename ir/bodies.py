@@ -6,7 +6,7 @@ kernels, and, in ``codegen/derive/rows.py``, gradients and tangents.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import combinations
@@ -21,6 +21,7 @@ from .expressions import (
     Elements,
     Expr,
     Lambda,
+    Logical,
     Name,
     Operation,
     Parameter,
@@ -49,10 +50,14 @@ REDUCTIONS = {
 }
 #: In the form over arrays, the fold that gives what stands at a place of a row.
 AT = "at"
+#: The sum over all rows of what each has in a place, which is the whole of a result.
+COLUMN_SUM = "column_sum"
 #: What marks a value on which, whatever it is, no result depends: it has no derivative.
 CONSTANT = "constant"
 #: The length of rows in bodies, and in the form over arrays the functions that reduce and scan, and the axis.
 LENGTH, FOLD, SCAN, AXIS = "n", "fold", "scan", "axis"
+#: The argument that says which results are asked for, and what it is in the form over arrays.
+MASK, ASKED = "output_mask", "asked"
 #: The argument that says whether a result that is one number for each row keeps the dim.
 KEEPDIM = "keepdim"
 #: What stands for the namespace of native kernels in the kernel of a backend.
@@ -60,7 +65,9 @@ NATIVE_KERNELS = "native_kernels"
 #: Numbers by their names.
 CONSTANTS = ("inf", "nan")
 #: What the name of a native kernel ends in whose rows lie side by side, and the dim along which these are.
-IN_COLUMNS, _DOWN = "_in_columns", "m"
+IN_COLUMNS, DOWN = "_in_columns", "m"
+#: What stands in the name of a native kernel of sums over rows, before the numbers of its results.
+SUMS = "_sums"
 
 
 class Along(Enum):
@@ -79,6 +86,7 @@ class Kind(Enum):
     TOTAL = "total"  # the same, of bools and integers int64; the dtype that is asked for
     MEAN = "mean"  # the same; of bools and integers there is none
     RUNNING = "running"  # as totals, but there is none as bool
+    COLUMNS = "columns"  # totals of what all rows have in a place
     INT64 = "int64"  # counts and places
     CONDITION = "bool"
     TEST = "test"  # bool, but uint8 of uint8
@@ -110,19 +118,22 @@ class BodyCall:
     kinds: tuple[str, ...]  # of the results: the values of Kind
     together: str  # what brings the results of parts of a row together, or ""
     nonempty: str  # a reduction for which rows must have elements, or ""
+    asked: Expr  # whether each is asked for, or None
     dim: Expr
     sizes: str  # of the argument that has the sizes of the last dims, if ``dim`` is that; or Along.LISTED
     keepdim: Expr
     dtype: Expr  # in which rows are taken, or None
     rows: tuple[Expr, ...]
+    singles: tuple[Expr, ...]
     shared: tuple[Expr, ...]
     numbers: tuple[Expr, ...]
 
     def written(self) -> Call:
         """The call."""
         kept, kinds = [Elements("tuple", tuple(map(Constant, of))) for of in (self.kept, self.kinds)]
-        results = Elements("tuple", (kept, kinds, Constant(self.together), Constant(self.nonempty)))
-        operands = Elements("tuple", self.rows), Elements("tuple", self.shared)
+        ways = Constant(self.together), Constant(self.nonempty)
+        results = Elements("tuple", (kept, kinds, *ways, self.asked))
+        operands = [Elements("tuple", of) for of in (self.rows, self.singles, self.shared)]
         where = self.dim, Constant(self.sizes), self.keepdim, self.dtype
         what = self.kernels, self.name, self.form, results
         return Call(self.function, (*what, *where, *operands, *self.numbers))
@@ -144,6 +155,7 @@ class BodyCall:
                             Elements("tuple", kinds),
                             Constant(str() as together),
                             Constant(str() as nonempty),
+                            asked,
                         ),
                     ),
                     dim,
@@ -151,6 +163,7 @@ class BodyCall:
                     keepdim,
                     dtype,
                     Elements("tuple", rows),
+                    Elements("tuple", singles),
                     Elements("tuple", shared),
                     *numbers,
                 ),
@@ -159,8 +172,9 @@ class BodyCall:
                 flags, marks = [
                     tuple([k.value for k in of if isinstance(k, Constant)]) for of in (kept, kinds)
                 ]
-                what = kernels, name, form, flags, marks, together, nonempty
-                return cls(function, *what, dim, sizes, keepdim, dtype, rows, shared, tuple(numbers))
+                what = kernels, name, form, flags, marks, together, nonempty, asked
+                operands = rows, singles, shared, tuple(numbers)
+                return cls(function, *what, dim, sizes, keepdim, dtype, *operands)
         return None
 
 
@@ -171,11 +185,13 @@ class Body:
     dim: str  # the argument that says along which dim rows are, or over which; "" where they are over all
     along: Along  # and how
     rows: tuple[str, ...]  # the operands
+    singles: tuple[str, ...]  # those that are one number for each row
     shared: tuple[str, ...]  # those that are one row, for all
     optional: tuple[str, ...]  # those of these that may be None
     numbers: tuple[str, ...]  # arguments that are one number for all rows
     keeps: bool  # whether an argument says that results keep the dim
     takes_dtype: bool  # whether an argument says in which dtype rows are taken
+    masked: bool  # whether an argument says which results are asked for
     statements: tuple[tuple[str, Expr], ...]
     results: tuple[str, ...]
 
@@ -204,7 +220,7 @@ class Body:
     @property
     def kept(self) -> tuple[bool, ...]:
         """Of each result whether it has the row; else it has one number for it."""
-        numbers = {LENGTH, *self.numbers}
+        numbers = {LENGTH, *self.numbers, *self.singles}
         for name, expr in self.statements:
             numbers |= {name} if is_number(expr, numbers) else set()
         return tuple([name not in numbers for name in self.results])
@@ -220,6 +236,38 @@ class Body:
         for name, expr in self.statements:
             known[name] = kind_of(expr, known)
         return known
+
+    @property
+    def sums(self) -> tuple[int, ...]:
+        """The numbers of the results that are sums over rows."""
+        return tuple([i for i, kind in enumerate(self.kinds) if kind is Kind.COLUMNS])
+
+    @property
+    def over_tables(self) -> bool:
+        """Whether rows are taken as those of tables: with numbers of their own, sums over them, or a mask."""
+        return bool(self.singles or self.sums or self.masked)
+
+    @property
+    def has_kernels(self) -> bool:
+        """Whether machine code may compute it: what is summed over rows needs nothing of whole rows."""
+        known = self.inlined()
+        apart = [is_elementwise(known[i]) and LENGTH not in names_in(known[i]) for i in self.sums]
+        return all(apart)
+
+    @property
+    def asked(self) -> Expr:
+        """Which results are asked for, as the mask says, and are not those of an operand that is None."""
+        if not self.masked:
+            return Constant(None)
+        last = dict(self.statements)
+        found: list[Expr] = []
+        for number, name in enumerate(self.results):
+            wanted: Expr = Subscript(Name(MASK), Constant(number))
+            match last[name]:
+                case Conditional(Name(operand), _, Constant(value=None)):
+                    wanted = Logical("and", (wanted, is_given(operand)))
+            found.append(wanted)
+        return Elements("tuple", tuple(found))
 
     @property
     def alone(self) -> str:
@@ -275,28 +323,62 @@ class Body:
     def kernels(self, name: str) -> list[NativeKernel]:
         """The native kernels: one for each set of optional operands that are None."""
         count = range(len(self.optional) + 1)
-        return [self.kernel(name, absent) for n in count for absent in combinations(self.optional, n)]
+        ways = [absent for n in count for absent in combinations(self.optional, n)]
+        of_rows = [self.kernel(name, absent) for absent in ways if len(self.sums) < len(self.results)]
+        return [*of_rows, *[kernel for absent in ways for kernel in self._kernels_of_sums(name, absent)]]
+
+    def _kernels_of_sums(self, name: str, absent: Collection[str]) -> list[NativeKernel]:
+        """The kernels over columns, for each set of sums over rows that may be asked for together."""
+        last = dict(self.statements)
+        there = [i for i in self.sums if chosen(last[self.results[i]], absent) != Constant(None)]
+        found = []
+        for some in [some for n in range(1, len(there) + 1) for some in combinations(there, n)]:
+            names = [self.results[i] for i in some]
+            inputs = [Operand(row, (DOWN, LENGTH)) for row in self.rows]
+            inputs += [Operand(single, (DOWN,)) for single in self.singles]
+            inputs += [Operand(row, (LENGTH,)) for row in self.shared if row not in absent]
+            inputs += [Operand(n) for n in self.numbers]
+            outputs = [Operand(n, (LENGTH,)) for n in names]
+            called = f"{name_without(name, absent)}{SUMS}{''.join([f'_{i}' for i in some])}"
+            found.append(
+                NativeKernel(called, tuple(inputs), tuple(outputs), self._statements_of(names, absent))
+            )
+        return found
+
+    def _statements_of(
+        self, results: Collection[str], absent: Collection[str]
+    ) -> tuple[tuple[str, Expr], ...]:
+        """The statements of a native kernel with these results, where these operands are None."""
+        wanted, known = {*results}, self._kinds()
+        found: list[tuple[str, Expr]] = []
+        for target, expr in reversed(self.statements):
+            if target in wanted:
+                found.append((target, _of_machine(expr, absent, known)))
+                wanted |= names_in(found[-1][1])
+        return tuple(reversed(found))
 
     def kernel_of_columns(self, name: str) -> NativeKernel | None:
         """The native kernel over rows side by side; None where results have rows, or these share some."""
-        if any(self.kept) or self.shared:
+        if any(self.kept) or self.shared or self.over_tables:
             return None
         plain = self.kernel(name)
-        inputs = [Operand(o.name, (_DOWN, LENGTH), o.dtype) if o.dims else o for o in plain.inputs]
+        inputs = [Operand(o.name, (DOWN, LENGTH), o.dtype) if o.dims else o for o in plain.inputs]
         outputs = [Operand(o.name, (LENGTH,), o.dtype) for o in plain.outputs]
-        statements = [(target, replaced(expr, {LENGTH: Name(_DOWN)})) for target, expr in plain.statements]
+        statements = [(target, replaced(expr, {LENGTH: Name(DOWN)})) for target, expr in plain.statements]
         return NativeKernel(f"{name}{IN_COLUMNS}", tuple(inputs), tuple(outputs), tuple(statements))
 
     def kernel(self, name: str, absent: Collection[str] = ()) -> NativeKernel:
         """The native kernel, over rows that are contiguous, with what is one number for each of them."""
-        inputs = [Operand(row, (LENGTH,)) for row in (*self.rows, *self.shared) if row not in absent]
+        inputs = [Operand(row, (LENGTH,)) for row in self.rows]
+        inputs += [Operand(single) for single in self.singles]
+        inputs += [Operand(row, (LENGTH,)) for row in self.shared if row not in absent]
         inputs += [Operand(n) for n in self.numbers]
         outputs = [
             Operand(result, (LENGTH,) if kept else (), _MARKS.get(kind, ""))
             for result, kept, kind in zip(self.results, self.kept, self.kinds, strict=True)
+            if kind is not Kind.COLUMNS
         ]
-        known = self._kinds()
-        statements = tuple([(target, _of_machine(expr, absent, known)) for target, expr in self.statements])
+        statements = self._statements_of([o.name for o in outputs], absent)
         return NativeKernel(name_without(name, absent), tuple(inputs), tuple(outputs), statements)
 
     def form(self) -> Lambda:
@@ -304,10 +386,12 @@ class Body:
 
         Reductions keep the axes.
         """
+        needed = self._needed() if self.masked else {}
         steps: list[Expr] = []
         known: dict[Expr, Expr] = {}
         for target, expr in self.statements:
             value = rewritten(rewritten(_asked(expr), _of_arrays), lambda part: known.get(part, part))
+            value = _where_asked(value, needed.get(target, ()))
             known[value] = Name(target)
             steps.append(Assigned(target, value))
         results = [Name(name) for name in self.results]
@@ -318,10 +402,18 @@ class Body:
         else:
             steps.append(results[0] if len(results) == 1 else Elements("tuple", tuple(results)))
         body = steps[0] if len(steps) == 1 else Subscript(Elements("tuple", tuple(steps)), Constant(-1))
-        return Lambda(
-            tuple(map(Parameter, (FOLD, SCAN, AXIS, LENGTH, *self.rows, *self.shared, *self.numbers))),
-            body,
-        )
+        operands = *self.rows, *self.singles, *self.shared, *self.numbers
+        asked = (ASKED,) if self.masked else ()
+        return Lambda(tuple(map(Parameter, (FOLD, SCAN, AXIS, LENGTH, *asked, *operands))), body)
+
+    def _needed(self) -> dict[str, tuple[int, ...]]:
+        """By what is assigned the numbers of the results that are made of it; none where all are."""
+        found = {name: {i} for i, name in enumerate(self.results)}
+        for target, expr in reversed(self.statements):
+            for name in names_in(expr):
+                found.setdefault(name, set()).update(found.get(target, ()))
+        every = len(self.results)
+        return {name: tuple(sorted(of)) if len(of) < every else () for name, of in found.items()}
 
 
 def kernel_of_body(method: str) -> str:
@@ -337,6 +429,17 @@ def name_without(name: str, absent: Collection[str]) -> str:
 def is_given(name: str) -> Expr:
     """Whether an optional operand is not None."""
     return Operation("is not", (Name(name), Constant(None)))
+
+
+def _where_asked(value: Expr, needed: Sequence[int]) -> Expr:
+    """A value that is None unless one of the results that need it, if these are named, is asked for."""
+    if not needed:
+        return value
+    match value:
+        case Conditional(_, then, Constant(value=None)):  # such a result is not asked for
+            value = then
+    asked = tuple([Subscript(Name(ASKED), Constant(i)) for i in needed])
+    return Conditional(asked[0] if len(asked) == 1 else Logical("or", asked), value, Constant(None))
 
 
 def is_reduction(expr: Expr) -> bool:
@@ -364,6 +467,8 @@ def kind_of(expr: Expr, known: Mapping[str, Kind]) -> Kind:
             return Kind.INT64 if kind_of(row, known).is_condition else Kind.TOTAL
         case Call(Name("mean")):
             return Kind.MEAN
+        case Call(Name(name)) if name == COLUMN_SUM:
+            return Kind.COLUMNS
         case Call(Name("cumsum" | "cumprod")):
             return Kind.RUNNING
         case Call(Name(name), (value,)) if name == CONSTANT:
@@ -445,6 +550,8 @@ def _of_machine(expr: Expr, absent: Collection[str], known: Mapping[str, Kind]) 
         match part:
             case Call(Name(name), (value,)) if name == CONSTANT:
                 return value
+            case Call(Name(name), rows) if name == COLUMN_SUM:
+                return Call(Name("sum"), rows)
             case Call(Name("sum"), (row,)) if kind_of(row, known).is_condition:
                 return Call(Name("count"), (row,))
             case Call(Name(name), (row,)) if name in PLACES:
@@ -473,7 +580,7 @@ def _of_arrays(expr: Expr) -> Expr:
     match expr:
         case Call(Name(name), (value,)) if name == CONSTANT:
             return value
-        case Call(Name(name), (row,)) if is_reduction(expr):
+        case Call(Name(name), (row,)) if is_reduction(expr) or name == COLUMN_SUM:
             return Call(Name(FOLD), (Constant(name), row, Name(AXIS)))
         case Subscript(row, place):
             return Call(Name(FOLD), (Constant(AT), row, Name(AXIS), place))

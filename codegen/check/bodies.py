@@ -13,12 +13,16 @@ import re
 from collections.abc import Mapping
 
 from ...ir.bodies import (
+    ASKED,
     AXIS,
+    COLUMN_SUM,
     CONSTANT,
     CONSTANTS,
+    DOWN,
     FOLD,
     KEEPDIM,
     LENGTH,
+    MASK,
     PLACES,
     REDUCTIONS,
     SCAN,
@@ -83,8 +87,9 @@ def follows_of_rows(schema: Schema, body: Located) -> dict[str, Located]:
         "dtypes": Located("floating, reduced", body.place),
         "layout": layout[0] if len(layout) == 1 else Located(layout, body.place),
     }
-    # What rows share may be batched or not.
-    if operands and all([dims.get(dim) in rules for _, dim, _ in operands]):
+    # What rows share may be batched or not, and sums over rows are not over batches.
+    of_rows = all([dims.get(dim) in rules or (not dim and length == DOWN) for _, dim, length in operands])
+    if operands and of_rows and COLUMN_SUM not in str(body.value):
         follows["batching"] = Located(rules[dims[dim]], body.place)
     return follows
 
@@ -94,7 +99,9 @@ def result_of(body: Body, of_floats: bool) -> str:
     kinds = {*body.kinds}
     if kinds in ({Kind.CONDITION}, {Kind.INT64}):
         return next(iter(kinds)).value
-    totals = {Kind.TOTAL, Kind.MEAN, Kind.RUNNING} if of_floats and not body.takes_dtype else set()
+    totals = (
+        {Kind.TOTAL, Kind.MEAN, Kind.RUNNING, Kind.COLUMNS} if of_floats and not body.takes_dtype else set()
+    )
     return "same" if kinds <= {Kind.OWN, *totals} else "dynamic"
 
 
@@ -129,12 +136,20 @@ class _BodyReader:
         self.there: set[str] = set()
         self.several = False
         self.rows: tuple[str, ...] = ()
+        self.singles: tuple[str, ...] = ()
         self.shared: tuple[str, ...] = ()
         #: Names that are made of rows, and where those are assigned that are not.
         self.of_rows: set[str] = set()
         self.constant: dict[str, int] = {}
         self.known = {*self.tensors, *self.numbers}
         self.named = {r.name for r in schema.returns}
+        several = len(schema.returns) > 1
+        names = [r.name or (f"{RESULT}{i}" if several else RESULT) for i, r in enumerate(schema.returns)]
+        self.results = [f"{name}_" if self.is_function(name) else name for name in names]
+        kind = f"bool[{len(names)}]"
+        self.masked = any([a.name == MASK and str(a.type) == kind for a in schema.arguments])
+        #: The results that are sums over rows.
+        self.sums: set[str] = set()
         #: Names that are a place in each row.
         self.places: set[str] = set()
         self.good = True
@@ -162,20 +177,26 @@ class _BodyReader:
         along = _dims(self.schema)[dim] if dim else Along.SEVERAL
         self.several = along is not Along.ONE
         statements = tuple([s for target, value in read if (s := self.statement(target, value)) is not None])
-        results = self.results(statements)
-        used = tuple([a.name for a in self.schema.arguments if a.name in self.numbers - {LENGTH}])
+        self.check_results(statements)
+        mentioned = {name for _, value in statements for name in names_in(value)}
+        shared = tuple([name for name in self.shared if name in mentioned])
+        used = tuple(
+            [a.name for a in self.schema.arguments if a.name in self.numbers - {LENGTH, *self.singles}]
+        )
         keeps, takes_dtype = [any([a.name == n for a in self.schema.arguments]) for n in (KEEPDIM, _DTYPE)]
         made = Body(
             dim,
             along,
             self.rows,
-            self.shared,
-            tuple([name for name in self.shared if name in self.optional]),
+            self.singles,
+            shared,
+            tuple([name for name in shared if name in self.optional]),
             used,
             keeps,
             takes_dtype,
+            self.masked,
             statements,
-            results,
+            tuple(self.results),
         )
         return made if self.good else None
 
@@ -191,21 +212,25 @@ class _BodyReader:
         names, along, lengths = zip(*[o.groups() for o in operands if o is not None], strict=True)
         dims = [dim for dim in along if dim is not None]
         self.rows = tuple([name for name, dim in zip(names, along, strict=True) if dim or not dims])
-        self.shared = tuple([name for name in names if name not in self.rows])
+        kinds = {name: length for name, length in zip(names, lengths, strict=True) if name not in self.rows}
+        self.singles = tuple([name for name, length in kinds.items() if length == DOWN])
+        self.shared = tuple([name for name in kinds if name not in self.singles])
+        self.numbers |= {*self.singles}
         integers = [*_dims(self.schema)]
         end = len(found[0].rstrip())
         if [*names] != self.tensors:
             dim = f"{dims[0]}: " if dims else ""
             expected = f"over {', '.join(f'{name}[{dim}n]' for name in self.tensors)}"
             self.wrong("a body is over all tensors of the operator", 0, end, expected)
-        elif {*lengths} != {LENGTH} or len({*dims}) > 1:
+        elif {*lengths} - ({DOWN} if self.singles else set()) != {LENGTH} or len({*dims}) > 1:
             self.wrong("all operands of a body have rows along one dim, n long", 0, end, "self[dim: n]")
         elif dims and dims[0] not in integers:
             at, help = text.index(f"[{dims[0]}") + 1, suggestion(dims[0], integers)
             self.wrong(f'"{dims[0]}" is no int argument', at, len(dims[0]), "the argument for a dim", help)
-        elif maybe := [name for name in self.rows if name in self.optional]:
+        elif maybe := [name for name in (*self.rows, *self.singles) if name in self.optional]:
             at, expected = text.index(f"{maybe[0]}["), f"{maybe[0]}[n], a row that all rows share"
-            self.wrong(f'the rows of "{maybe[0]}" may be None', at, len(maybe[0]), expected)
+            what = "rows" if maybe[0] in self.rows else "numbers"
+            self.wrong(f'the {what} of "{maybe[0]}" may be None', at, len(maybe[0]), expected)
         return (dims[0] if dims else "") if self.good else None
 
     def statement(self, target: Expr, value: Expr) -> tuple[str, Expr] | None:
@@ -222,26 +247,49 @@ class _BodyReader:
             expected = f"{target.id}_, which is the result" if target.id in self.named else "another name"
             self.wrong(f'"{target.id}" is a function', at, length, expected)
             return None
-        if target.id in (AXIS, FOLD, SCAN, BEFORE, AFTER, PLACE, *NATIVE_REDUCTIONS) or is_called(target.id):
+        own = ASKED, AXIS, FOLD, SCAN, BEFORE, AFTER, PLACE, *NATIVE_REDUCTIONS
+        if target.id in own or is_called(target.id):
             self.wrong(f'generated code uses the name "{target.id}" itself', at, length, "another name")
             return None
-        self.check(value)
+        self.assigned(target.id, value)
         self.known.add(target.id)
         if self.is_place(value):
             self.places.add(target.id)
         if is_number(value, self.numbers):
             self.numbers.add(target.id)
-        if names_in(value) & {*self.rows, *self.of_rows}:
+        if names_in(value) & {*self.rows, *self.singles, *self.of_rows}:
             self.of_rows.add(target.id)
         else:
             self.constant[target.id] = at
         return target.id, value
 
-    def results(self, statements: tuple[tuple[str, Expr], ...]) -> tuple[str, ...]:
-        """The names of the results, all of which are assigned."""
-        returns = self.schema.returns
-        names = [r.name or (RESULT if len(returns) == 1 else f"{RESULT}{i}") for i, r in enumerate(returns)]
-        names = [f"{name}_" if self.is_function(name) else name for name in names]
+    def assigned(self, name: str, value: Expr) -> None:
+        """Report what is no part of the language in what is assigned; a result may be a sum over rows."""
+        match value:
+            case Conditional(Name(operand), Call(Name(function)) as total, Constant(value=None)) if (
+                function == COLUMN_SUM and operand in self.optional
+            ):
+                if not self.masked:
+                    at, expected = value.otherwise.span[0], f"an argument bool[{len(self.results)}] {MASK}"
+                    self.wrong("only a result that a mask asks for may be None", at, 4, expected)
+                self.there |= {operand}
+                self.assigned(name, total)
+                self.there -= {operand}
+            case Call(Name(function), (row,), ()) if function == COLUMN_SUM and name in self.results:
+                self.sums.add(name)
+                self.check(row)
+                self.takes_row(function, row, value.span[0])
+            case _:
+                self.check(value)
+
+    def takes_row(self, name: str, operand: Expr, at: int) -> None:
+        """Report an operand of a function of rows that is one number for each."""
+        if is_number(operand, self.numbers):
+            self.wrong(f"{name} takes a row, and this is one number for each", at, len(name), "a row")
+
+    def check_results(self, statements: tuple[tuple[str, Expr], ...]) -> None:
+        """Report results that are not assigned, and such as do not differ between rows."""
+        names = self.results
         missing = [name for name in names if name not in dict(statements)]
         if missing and self.good:
             self.wrong(f"nothing is assigned to {one_of(missing)}", expected="each result is assigned")
@@ -249,11 +297,10 @@ class _BodyReader:
             if name in self.constant:
                 at, expected = self.constant[name], f"what is made of {one_of(self.rows)}"
                 self.wrong(f'the result "{name}" is the same for all rows', at, len(name), expected)
-        return tuple(names)
 
     def is_function(self, name: str) -> bool:
         """Whether it is a function of the language: a result of that name has an underscore behind it."""
-        return name in (*REDUCTIONS, *SCANS, CONSTANT, *self.primitives)
+        return name in (*REDUCTIONS, *SCANS, CONSTANT, COLUMN_SUM, *self.primitives)
 
     # -- expressions ---------------------------------------------------------------------------
 
@@ -268,6 +315,9 @@ class _BodyReader:
                     close = suggestion(name, self.known)
                     expected = "an argument, n, or a name of a line above"
                     self.wrong(f'unknown name "{name}" in the body', at, len(name), expected, close)
+                elif name in self.sums:
+                    message = f'"{name}" is a sum over rows, of which nothing else is made'
+                    self.wrong(message, at, len(name), "what is made of rows")
                 elif name in self.optional - self.there:
                     expected = f"x * {name} if {name} else x"
                     self.wrong(f'"{name}" may be None here', at, len(name), expected)
@@ -306,8 +356,12 @@ class _BodyReader:
     def call(self, name: str, arguments: tuple[Expr, ...], at: int) -> None:
         """Report a call that fits nothing."""
         primitive = self.primitives.get(name)
+        if name == COLUMN_SUM:
+            expected = f"a result: {self.results[-1]} = {name}(x)"
+            self.wrong("a sum over rows is the whole of a result", at, len(name), expected)
+            return
         if name not in (*REDUCTIONS, *SCANS, CONSTANT) and primitive is None:
-            close = suggestion(name, {*REDUCTIONS, *SCANS, CONSTANT, *self.primitives})
+            close = suggestion(name, {*REDUCTIONS, *SCANS, CONSTANT, COLUMN_SUM, *self.primitives})
             expected = f"{one_of((*REDUCTIONS, *SCANS))}, {CONSTANT}, or a function of primitives.yaml"
             self.wrong(f'unknown function "{name}" in the body', at, len(name), expected, close)
             return
@@ -315,10 +369,10 @@ class _BodyReader:
         if len(arguments) != count:
             given = f"{name} takes {count} operand{'s' if count > 1 else ''}, not {len(arguments)}"
             self.wrong(given, at, len(name))
-        elif name in (*REDUCTIONS, *SCANS) and is_number(arguments[0], self.numbers):
-            self.wrong(f"{name} takes a row, and this is one number for each", at, len(name), "a row")
-        elif name in SCANS:
-            self.order(name, at)
+        elif name in (*REDUCTIONS, *SCANS):
+            self.takes_row(name, arguments[0], at)
+            if name in SCANS:
+                self.order(name, at)
 
     def is_place(self, expr: Expr) -> bool:
         """Whether it is a place in each row."""

@@ -280,11 +280,13 @@ class KernelChecker:
                     tuple([kind.value for kind in body.kinds]),
                     body.together,
                     body.nonempty,
+                    body.asked,
                     Name(body.dim) if body.dim else body.dims,
                     sizes.get(body.along, ""),
                     body.keepdim,
                     Name("dtype") if body.takes_dtype else Constant(None),
                     tuple(map(Name, body.rows)),
+                    tuple(map(Name, body.singles)),
                     tuple(map(Name, body.shared)),
                     tuple(map(Name, body.numbers)),
                 )

@@ -26,8 +26,8 @@ _GLOBAL = called(*ALL) | {
 }  # fmt: skip
 #: What is a variable, or a parameter, of generated functions.
 _LOCAL = frozenset({
-    "T", "args", "edges", "error", "fewer", "fold", "given", "i", "keywords", "more", "node", "o", "out",
-    "outs", "requires_grad", "scan", "spare", "storage", "storage_", "t", "wide",
+    "T", "args", "asked", "edges", "error", "fewer", "fold", "given", "i", "keywords", "more", "node", "o",
+    "out", "outs", "requires_grad", "scan", "spare", "storage", "storage_", "t", "wide",
 })  # fmt: skip
 #: What derivative formulas are given.
 _FORMULA = frozenset(

@@ -124,6 +124,8 @@ def _symbolic_of_body(
     operator: Operator, body: Body, primitives: Mapping[str, Primitive], index: FunctionIndex
 ) -> Rule:
     """The symbolic of an operator over rows. Raises NoForm where its body does not say it."""
+    if body.over_tables:
+        raise NoForm("it sums over rows, or takes numbers of them")
     kernel = next(iter(operator.kernels.values()))
     writer = _RowsWriter(operator.schema, replace(kernel, calls={}), operator.opmath, primitives, index)
     writer.body = body

@@ -13,7 +13,17 @@ from dataclasses import replace
 from typing import Any
 
 from ...ir import scans
-from ...ir.bodies import CONSTANT, CONSTANTS, LENGTH, PLACES, REDUCTIONS, Body, is_given, is_reduction
+from ...ir.bodies import (
+    COLUMN_SUM,
+    CONSTANT,
+    CONSTANTS,
+    LENGTH,
+    PLACES,
+    REDUCTIONS,
+    Body,
+    is_given,
+    is_reduction,
+)
 from ...ir.expressions import Attribute, Call, Conditional, Constant, Elements, Expr, Logical, Name, Subscript
 from ...ir.scans import Scan
 from ..model.operators import Derivative, Operator
@@ -50,6 +60,8 @@ class RowsGraph(Graph):
         self.called: set[str] = set()
         #: The names of what has the shape of a result that is one number for each row.
         self.fewer: set[str] = set()
+        #: Those of what has the shape of a row: sums over rows, and their gradients.
+        self.columns: set[str] = set()
         self.result: Node | None = None
         self._factors_of_result: tuple[Any, list[Node], list[Node]] = (1, [], [])
 
@@ -176,6 +188,8 @@ class RowsGraph(Graph):
                 return self.apply("subtract", self.apply("subtract", self.length, self.one), made)
             case Subscript(row, place):
                 return self.at(self.read(row, names), self.read(place, names))
+            case Call(Name(name), (value,)) if name == COLUMN_SUM:
+                return self._node(_ACROSS, (self.read(value, names),))
             case Call(Name(name), (value,)) if is_reduction(tree):
                 return self.reduce(name, self.read(value, names))
         return super().read(tree, names)
@@ -253,9 +267,9 @@ class RowsGraph(Graph):
 
     def with_dim(self, name: str) -> Expr:
         """A name; what has the shape of a result that is one number for each row gets the dim back."""
-        if name.removesuffix("_t") in self.body.shared:
+        if name.removesuffix("_t") in (*self.body.shared, *self.columns):
             return self.helper("beside", Name(name), Name(self.body.rows[0]), self.dims)
-        if name not in self.fewer:
+        if name.removesuffix("_t") not in self.fewer:
             return Name(name)
         dim = self.dims
         dims = dim if self.body.several else Elements("list", (dim,))
@@ -269,6 +283,8 @@ class RowsPlan(Plan):
     def __init__(
         self, operator: Operator, body: Body, language: Language, with_results: Collection[str] = ()
     ) -> None:
+        if body.masked:
+            raise Underivable("a mask says which of its results are there")
         self.operator, self.body, self.with_results = operator, body, with_results
         self.kernel = next(iter(operator.kernels.values()))
         self.results = result_names(operator.schema.returns)
@@ -277,17 +293,22 @@ class RowsPlan(Plan):
         self.of_grads = {name: f"grad_{name}" if several else "grad" for name in kept}
         graph = RowsGraph(language, body, is_real(operator))
         graph.fewer = {n for name, row in kept.items() if not row for n in (name, self.of_grads[name])}
+        graph.fewer |= {*body.singles}
+        sums = [self.results[i] for i in body.sums]
+        graph.columns = {n for name in sums for n in (name, self.of_grads[name])}
         self.graph = self.rows = graph
         names = {name: graph.name(name, True) for name in body.rows}
         graph.own |= set(names.values())
-        names |= {name: graph.name(name, True) for name in body.shared}
+        others = [a.name for a in operator.schema.arguments if a.is_tensor and a.name not in names]
+        names |= {name: graph.name(name, True) for name in others}
         graph.shared |= {names[name] for name in body.shared}
         names |= {name: graph.name(name, False) for name in body.numbers}
         self.names = names
         self.roots: _Nodes = {}
         self.inputs = [a for a in operator.schema.arguments if a.is_tensor]
         self.grad_of = {name: graph.name(grad, True) for name, grad in self.of_grads.items()}
-        graph.own |= {self.grad_of[name] for name, row in kept.items() if row}
+        graph.shared |= {self.grad_of[name] for name in sums}
+        graph.own |= {self.grad_of[name] for name, row in kept.items() if row and name not in sums}
         self.knows_result = bool(with_results) and not several and body.kept[0] and not body.optional
         self.gradients, self.moved = self._by_presence(body.optional)
 
@@ -368,7 +389,7 @@ class RowsPlan(Plan):
                 yield part, graph.multiply(adjoint, self._share(node))
             case "flip":
                 yield part, graph.flip(adjoint)
-            case "as_row":
+            case "as_row" | "across":
                 yield part, adjoint
             case "scan" if node.value == _LINEAR:
                 yield part, graph.flip(graph.scan(_LINEAR, graph.flip(graph.as_row(adjoint, node))))
@@ -394,7 +415,8 @@ class RowsPlan(Plan):
         tangents: dict[Node, Node] = {}
         for name in given:
             moved = tangents[self.names[name]] = graph.name(f"{name}_t", True)
-            (graph.shared if name in self.body.shared else graph.own).add(moved)
+            if name not in self.body.singles:
+                (graph.shared if name in self.body.shared else graph.own).add(moved)
         for node in self.order:
             if node in tangents or node not in self.leading:
                 continue
@@ -417,6 +439,8 @@ class RowsPlan(Plan):
                 yield graph.reduce("sum", graph.multiply(moved, self._share(node)))
             case "flip":
                 yield graph.flip(moved)
+            case "across":
+                yield graph.across(moved)
             case "as_row":
                 yield graph.as_row(moved, node.parts[1])
             case "scan" if node.value == _LINEAR:
@@ -472,14 +496,19 @@ class RowsPlan(Plan):
             return Conditional(node.value, *[self._root(name, part, named) for part in node.parts])
         first = Name(self.body.rows[0])
         is_tangent = name in self.results
-        of_its_own = is_tangent or name in self.body.shared
+        of_its_own = is_tangent or name in (*self.body.shared, *self.body.singles)
         if node is self.graph.zero:
             return Call(Name("zeros_like"), (Name(name) if of_its_own else first,))
         made = self.rows.write(node, named)
-        if name in self.body.shared:
+        differs = self.rows.differs(node)
+        if name in self.body.singles and not differs:
+            made = self.rows.helper("as_row", made, self.rows.with_dim(name))
+        if name in (*self.body.shared, *self.body.singles, *self.rows.columns):
             return Call(Attribute(made, "reshape"), (Attribute(Name(name), "shape"),))
         if not is_tangent or name not in self.rows.fewer:
-            return made if self.rows.is_row(node) else Call(Attribute(made, "expand_as"), (first,))
+            return (
+                made if differs and self.rows.is_row(node) else Call(Attribute(made, "expand_as"), (first,))
+            )
         if self.body.several:
             return Call(Attribute(made, "reshape"), (Attribute(Name(name), "shape"),))
         squeezed = Call(Attribute(made, "squeeze"), (Name(self.body.dim),))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
-from ...ir.bodies import Along, BodyCall
+from ...ir.bodies import Along, BodyCall, Kind
 from ...ir.expressions import (
     BINARY,
     ELEMENTWISE_COMPARISONS,
@@ -272,6 +272,8 @@ class Code:
         """Of contiguous rows by its native kernel; without one, and of others, the fast path is left."""
         if body.kernels == _NONE:
             raise Unwritable("a body without a native kernel")
+        if body.singles or body.asked != _NONE or Kind.COLUMNS.value in body.kinds:
+            raise Unwritable("a body over tables")
         match body.dtype:
             case Conditional(unasked):
                 self.test(unasked, OUT)

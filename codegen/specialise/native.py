@@ -81,6 +81,7 @@ class NativeForms:
         #: Of arrays of the Type's own dtype they give arrays of it.
         self.functions = frozenset([name for name, found in routines.items() if found.keys() >= set(SCALARS)])
         self.kernels: dict[str, NativeKernel] = {}
+        self.bodies: set[str] = set()  # those of which the kernels are made already
 
     def form(
         self,
@@ -129,14 +130,16 @@ class NativeForms:
 
     def of_body(self, name: str, body: Body) -> Expr:
         """The namespace with the kernels of a body, for each scalar type; None where it has none."""
-        if name not in self.kernels:
-            kernels = body.kernels(name)
-            if not all(map(self._lowers_whole, kernels)):
+        if name not in self.bodies:
+            kernels = body.kernels(name) if body.has_kernels else []
+            if not kernels or not all(map(self._lowers_whole, kernels)):
                 return Constant(None)
             columns = body.kernel_of_columns(name)
             kernels += [columns] if columns is not None and self._lowers_whole(columns) else []
-            made = [k for kernel in kernels for k in (kernel, *map(kernel.reduced, REDUCED))]
+            reduced = () if body.over_tables else REDUCED
+            made = [k for kernel in kernels for k in (kernel, *map(kernel.reduced, reduced))]
             self.kernels.update({k.name: k for k in made})
+            self.bodies.add(name)
         return Name(KERNELS)
 
     def _lowers_whole(self, kernel: NativeKernel) -> bool:

@@ -161,7 +161,8 @@ def rms_norm(
 
     try:
         axes = axes_of_rows(tuple(input.shape), tuple(normalized_shape), "normalized_shape")
-        check_shared(tuple(input.shape), axes, [] if weight is None else [tuple(weight.shape)])
+        sizes = tuple([input.shape[d] for d in axes])
+        check_shared(sizes, [] if weight is None else [tuple(weight.shape)])
     except RuntimeError as error:
         raise explain(error, "rms_norm") from None
     if not (input.is_floating_point() or input.is_complex()):

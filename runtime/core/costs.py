@@ -101,8 +101,6 @@ CHANNEL_PLACES: Final = 16
 CHANNEL_FEW: Final = 1 << 6
 #: Samples of so few elements have a number for each of these, and not for each channel, in group norm.
 GROUPS_SMALL: Final = 1 << 11
-#: The weights of so many blocks of rows are spread out.
-WEIGHTS_REPEATED: Final = 4
 #: Larger gradients are reduced at once: memory is what they cost, not calls.
 DEFERRED_SMALL: Final = 1 << 14
 #: Gradients of up to so many elements are put together for their norm, for a call costs more than that.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -17,6 +18,7 @@ from .native_kernels import kernel_of
 from .native_rows import NativeRows, Rows, rows_of
 from .reduced import converted, upcast
 from .reductions import cast, check_nonempty, fold_rows, folded, result_dtype
+from .row_tables import COLUMNS, Plan, plan_of
 from .rows import run as in_blocks_of_rows
 from .scans import scanned, scanned_alone
 
@@ -26,8 +28,9 @@ Shape = tuple[int, ...]
 #: the numbers; or the name of the reduction that is all of it.
 Form = Callable[..., Any] | str
 #: Whether each result has rows, or a number for each; what its elements are (``result_dtype``); the reduction
-#: that brings the results of parts of a row together, or ""; one for which rows must have elements, or "".
-Results = tuple[Sequence[bool], Sequence[str], str, str]
+#: that brings the results of parts of a row together, or ""; one for which rows must have elements, or "";
+#: whether each is asked for, or None.
+Results = tuple[Sequence[bool], Sequence[str], str, str, Sequence[bool] | None]
 
 
 def run_body(
@@ -40,29 +43,36 @@ def run_body(
     keepdim: bool,
     dtype: DType | None,
     rows: Sequence[Array],
+    singles: Sequence[Array],
     shared: Sequence[Array | None],
     *numbers: float,
 ) -> Any:
     """What a body makes of the rows of arrays over ``dim``: an array, or as many as there are ``results``.
 
     ``sizes`` is what the argument is called that ``dim`` is, where that has the sizes of the last dims.
-    Rows are taken in the ``dtype``, if there is one. Each of ``shared`` is one row for all: it has the sizes
-    of those dims; or it is None.
+    Rows are taken in the ``dtype``, if there is one. Each of ``singles`` has a number for each row. Each of
+    ``shared`` is one row for all: it has the sizes of those dims; or it is None.
     ``kernels`` has native ones of the ``name``, for each dtype. ``keepdim`` says whether
     results that are one number for each row keep the dims.
     RuntimeError for arrays of several shapes; IndexError for a bad dim, and where rows have no element that
     should, RuntimeError where that is of all dims.
     """
-    kept, kinds, together, nonempty = results
+    kept, kinds, together, nonempty, asked = results
     first = rows[0]
     # Reductions need no copy of integers, be it in other integers.
     if dtype is not None and dtype != first.dtype and not {dtype.char, first.dtype.char} <= {*INTEGRAL}:
         rows = [cast(a, dtype) for a in rows]
         first = rows[0]
+    dim = tuple(dim) if isinstance(dim, list) else dim
     shape, own = first.shape, first.dtype
+    if singles or asked or COLUMNS in kinds:
+        plan = plan_of(name, kept, kinds, asked, shape, dim, sizes, keepdim)
+        if nonempty and not first.size and plan.shapes[2][0]:
+            check_nonempty(shape, dim, nonempty)
+        return _of_tables(kernels, form, results, plan, dtype, rows, singles, shared, numbers)
     if len(rows) > 1:
         one_shape([a.shape for a in rows])
-    where = rows_of(shape, tuple(dim) if isinstance(dim, list) else dim, sizes, keepdim)
+    where = rows_of(shape, dim, sizes, keepdim)
     axes = where.axes
     if shared:
         shared = _beside(shape, axes, shared, own)
@@ -72,10 +82,10 @@ def run_body(
             native = NativeRows(kernels, name, kernel, kept, kinds, together, where, own)
             return given(native.results(rows, beside, numbers))
     if own.char in REDUCED:
-        wide = [upcast(a) for a in rows], [None if a is None else upcast(a) for a in shared]
+        wide = [upcast(a) for a in rows], (), [None if a is None else upcast(a) for a in shared]
         at = dim, sizes, keepdim
         found = several(run_body(kernels, name, form, results, *at, None, *wide, *numbers))
-        return given([converted(np.asarray(a), own) if a.dtype == FLOAT32 else a for a in found])
+        return given([_narrowed(a, own) for a in found])
     if not first.size:
         if all(kept):
             return given([np.empty(shape, result_dtype(kind, own, dtype)) for kind in kinds])
@@ -106,9 +116,57 @@ def run_body(
     return given([a if row or keepdim else a.squeeze(axis) for a, row in zip(found, kept, strict=True)])
 
 
+def _of_tables(
+    kernels: Kernels | None,
+    form: Form,
+    results: Results,
+    plan: Plan,
+    dtype: DType | None,
+    rows: Sequence[Array],
+    singles: Sequence[Array],
+    shared: Sequence[Array | None],
+    numbers: Sequence[float],
+) -> Any:
+    """``run_body`` of rows with numbers of their own, with sums over rows, or with a mask."""
+    own_dtype = rows[0].dtype
+    operands = plan.operands(own_dtype, rows, singles, shared)
+    if operands is None:
+        one_shape([a.shape for a in rows])
+        check_singles(plan.shapes[1][0], [a.shape for a in singles])
+        check_shared(plan.shapes[2][0], [a.shape for a in shared if a is not None])
+        wide = FLOAT32 if own_dtype.char in REDUCED else own_dtype
+        rows = [converted(a, wide) for a in rows]
+        singles = [converted(a.reshape(plan.shapes[1][0]), wide) for a in singles]
+        shared = [a if a is None else converted(a, wide) for a in shared]
+        found = _of_tables(kernels, form, results, plan, dtype and wide, rows, singles, shared, numbers)
+        return given([_narrowed(a, own_dtype) for a in several(found)])
+    calls = None if kernels is None else plan.calls(kernels, own_dtype)
+    if calls is not None:
+        if numbers:
+            operands += [own_dtype.type(n) for n in numbers]
+    else:
+        each = len(rows) + len(singles)
+        before = partial(folded, dtype), partial(scanned, dtype), 1, plan.table[1]
+        function = partial(written_out(form), *before, *(() if results[4] is None else (results[4],)))
+        beside = [a if a is None else a.reshape(1, -1) for a in shared]
+        calls = [plan.by_form(function, len(rows), each, [*beside, *numbers])]
+        operands = operands[:each]
+    if plan.size <= ROWS_LARGE:
+        found = plan.of_few(calls, operands)
+    else:
+        dtypes = [result_dtype(kind, own_dtype, dtype) for kind in results[1]]
+        found = plan.of_many(calls, operands, len(rows) + len(singles), dtypes)
+    return given(found)
+
+
+def _narrowed(array: Array | None, dtype: DType) -> Array | None:
+    """A float32 result in a reduced dtype; others as they are."""
+    return array if array is None or array.dtype != FLOAT32 else converted(np.asarray(array), dtype)
+
+
 def _beside(shape: Shape, axes: Shape, shared: Sequence[Array | None], own: DType) -> Sequence[Array | None]:
     """What all rows share, in their dtype unless that is a half type. RuntimeError for what is no row."""
-    check_shared(shape, axes, [a.shape for a in shared if a is not None])
+    check_shared(tuple([shape[d] for d in axes]), [a.shape for a in shared if a is not None])
     return shared if own.char in REDUCED else [None if a is None else cast(a, own) for a in shared]
 
 
@@ -148,12 +206,16 @@ def sizes_beside(shape: Shape, axes: Shape) -> Shape:
     return tuple([n if d in axes else 1 for d, n in enumerate(shape)])
 
 
-def check_shared(shape: Shape, axes: Shape, shapes: Sequence[Shape]) -> None:
-    """RuntimeError for operands that rows share, and that are no row."""
-    sizes = tuple([shape[d] for d in axes])
-    wrong = next((found for found in shapes if tuple(found) != sizes), None)
-    if wrong is not None:
+def check_shared(sizes: Shape, shapes: Sequence[Shape]) -> None:
+    """RuntimeError for operands that rows share, and that are no row of these sizes."""
+    for wrong in [found for found in shapes if tuple(found) != sizes]:
         raise RuntimeError(f"expected what all rows share to have sizes {[*sizes]}, but got {[*wrong]}")
+
+
+def check_singles(single: Shape, shapes: Sequence[Shape]) -> None:
+    """RuntimeError for operands that have not one number for each row."""
+    for wrong in [found for found in shapes if math.prod(found) != math.prod(single)]:
+        raise RuntimeError(f"expected a number for each row, of shape {[*single]}, but got {[*wrong]}")
 
 
 def one_shape(shapes: Sequence[Shape]) -> Shape:

@@ -74,6 +74,11 @@ def axes_of_rows(shape: tuple[int, ...], dim: int | Dims, sizes: str) -> tuple[i
     return tuple(range(first, len(shape)))
 
 
+def other_axes(ndim: int, axes: tuple[int, ...]) -> tuple[int, ...]:
+    """The axes that are not among some."""
+    return tuple([d for d in range(ndim) if d not in axes])
+
+
 def length_of(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
     """How many elements rows have."""
     return math.prod([shape[d] for d in axes])

@@ -42,9 +42,9 @@ def kernel_of(name: str, dtype: np.dtype[Any], namespace: Kernels = kernels, way
     return None if ending is None else getattr(namespace, name + way + ending, None)
 
 
-def kernel_of_floats(name: str, dtype: np.dtype[Any]) -> Any:
+def kernel_of_floats(name: str, dtype: np.dtype[Any], namespace: Kernels = kernels) -> Any:
     """The kernel for float32 and float64; None for other dtypes, and where there is none."""
-    return getattr(kernels, name) if dtype.char in "fd" else None
+    return getattr(namespace, name) if dtype.char in "fd" else None
 
 
 def as_bits(array: Array) -> Array:

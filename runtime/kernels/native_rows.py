@@ -35,6 +35,7 @@ class Rows(NamedTuple):
     length: int
     single: Shape  # of a result with one number for each row
     adjacent: bool  # whether each axis is the one behind the one before
+    ends: bool  # and nothing is behind the last
     laid: (
         Shape  # of arrays, if so: rows one behind the other, (m, n), or each several side by side, (k, n, m)
     )
@@ -52,7 +53,8 @@ def rows_of(shape: Shape, dim: int | Dims, sizes: str, keepdim: bool) -> Rows:
         before, beside = math.prod(shape[: axes[0]]), math.prod(shape[axes[-1] + 1 :])
     laid = (before, length) if beside == 1 else (before, length, beside)
     fewer = (before,) if beside == 1 else (before, beside)
-    return Rows(axes, length, reduced_shape(shape, axes, keepdim), adjacent, laid, fewer)
+    single = reduced_shape(shape, axes, keepdim)
+    return Rows(axes, length, single, adjacent, adjacent and beside == 1, laid, fewer)
 
 
 class NativeRows(NamedTuple):

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..core.costs import ROW_STARTS_CACHED
-from .dims import Dims, axes_of, reduce_dims, reduced_shape, wrap_dims
+from .dims import Dims, axes_of, other_axes, reduce_dims, reduced_shape, wrap_dims
 from .dtypes import INT64, INTEGRAL, REDUCED, UINT8, DType, is_stored, total_dtype, with_truth
 from .reduced import upcast
 from .sums import SUMMED, sum_floats
@@ -123,7 +123,7 @@ def result_dtype(kind: str, given: DType, asked: DType | None = None) -> DType:
     ``asked`` is the one that the rows were to be taken in. RuntimeError for means of bools and integers.
     """
     match kind:
-        case "total" | "running":
+        case "total" | "running" | "columns":
             return total_dtype(given, asked)
         case "mean":
             return mean_dtype(given, asked)
@@ -202,6 +202,10 @@ def reduced(name: str, self: Array, dim: Dims, keepdim: bool) -> Array:
     return fold_rows(None, name, self, axes_of(dim, self.ndim), keepdim)
 
 
+#: The reductions of bodies that are as a dtype, which may be another than that of rows.
+ADDED = ("sum", "prod", "mean", "column_sum")
+
+
 def folded(dtype: DType | None, name: str, row: Array, axis: int | tuple[int, ...], *places: Array) -> Array:
     """What a reduction of bodies gives along axes of an array, which stay with size 1; sums, products and
     means as ``dtype``, by default the array's, int64 for bools and integers, of which there is no mean."""
@@ -212,12 +216,19 @@ def fold_rows(
     dtype: DType | None, name: str, row: Array, axes: tuple[int, ...], keepdim: bool, *places: Array
 ) -> Array:
     """The same over several axes; they go unless ``keepdim``."""
-    asked = (dtype,) if name in ("sum", "prod", "mean") else places
+    asked = (dtype,) if name in ADDED else places
     return np.asarray(_FOLDS[name](row, axes, keepdim, *asked))
+
+
+def _column_sum(row: Array, axes: tuple[int, ...], keepdim: bool, dtype: DType | None) -> Array:
+    """The sum over all axes but these."""
+    others = other_axes(row.ndim, axes)
+    return sum_dim(row, others, keepdim, dtype) if others else cast(row, total_dtype(row.dtype, dtype))
 
 
 #: The reductions of bodies, by their names.
 _FOLDS: dict[str, Callable[..., Array]] = dict(
+    column_sum=_column_sum,
     sum=sum_dim,
     prod=prod_dim,
     mean=mean_dim,

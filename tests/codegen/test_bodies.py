@@ -272,9 +272,9 @@ def test_the_fast_path() -> None:
     chosen = made.by_presence(lambda absent: Constant(name_without("scaled", absent)))
     kernel = replaced(chosen, {"weight": Name("_weight")})
     rows, shared = (read_expression("self._array"),), (Name("_weight"),)
-    results = made.kept, ("own",), "", ""
+    results = made.kept, ("own",), "", "", made.asked
     where = Name("sizes"), "sizes", made.keepdim, Constant(None)
-    call = BodyCall(Name("run"), Name("k"), kernel, made.form(), *results, *where, rows, shared, ())
+    call = BodyCall(Name("run"), Name("k"), kernel, made.form(), *results, *where, rows, (), shared, ())
     values = {"_weight": read_expression("None if weight is None else weight._array")}
     code = Code(["self", "sizes", "weight"], ("self", "weight"), values=values)
     code.push(call.written())

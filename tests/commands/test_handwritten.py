@@ -191,8 +191,6 @@ def test_places_are_right() -> None:
             assert name in line or function in line, (name, file, line)
     text = report("layer_norm")
     for name in (
-        "native_layer_norm_backward: runtime/kernels/nn/normalization.py",
-        "native_layer_norm_backward: runtime/kernels/array_api/normalization.py",
         "layer_norm_backward_jvp: runtime/formulas/",
         "layer_norm: runtime/nn/normalization.py",
         "layer_norm: tests/references/nn.py",

@@ -240,7 +240,7 @@ LAST = len(BATCHES) - 1
 #: Backward kernels of each kind: the module, what computes the gradient, the operator that it is of.
 BACKWARD_KERNELS = [
     ("nn/loss.py", "binary_cross_entropy_backward", "binary_cross_entropy"),  # one kernel for two gradients
-    ("nn/normalization.py", "native_layer_norm_backward", "native_layer_norm"),  # called by a formula
+    ("nn/normalization.py", "native_group_norm_backward", "native_group_norm"),  # called by a formula
 ]
 
 

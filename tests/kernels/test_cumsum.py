@@ -56,12 +56,13 @@ def from_the_end(array: Any, dim: int) -> Any:
         None,
         "",
         lambda fold, scan, axis, n, x: scan("cumsum", x, axis, True),
-        ((True,), ("running",), "", False),
+        ((True,), ("running",), "", "", None),
         dim,
         "",
         False,
         None,
         (array,),
+        (),
         (),
     )
 

@@ -148,6 +148,69 @@ OPERATORS = """\
   samples: ["[3, 4], 1", "[2, 3, 4], -3"]
   reference: (self / np.prod(self, axis=dim, keepdims=True), np.prod(self, axis=dim))
 
+- func: standard_of(Tensor self, Tensor middle, Tensor scale, int dim=-1, bool keepdim=False) -> Tensor
+  body: |
+    over self[dim: n], middle[m], scale[m]
+    out = (self - middle) / scale * max(self)
+  domain: {scale: "(1, 2)"}
+  samples:
+    - "distinct([3, 4]), [3], [3], 1"
+    - "distinct([3, 4]), [3, 1], [3, 1], 1, True"
+    - "distinct([2, 3, 4]), [2, 4], [2, 4], -2"
+    - "[], [], []"
+  errors:
+    - "[3, 4], [4], [3], 1: RuntimeError"
+    - "[3, 4], [3], [3, 4], 1: RuntimeError"
+    - "[3, 4], [3], [3], 2: IndexError"
+  reference: >
+    ((self - middle.reshape(np.max(self, axis=dim, keepdims=True).shape))
+    / scale.reshape(np.max(self, axis=dim, keepdims=True).shape) * np.max(self, axis=dim, keepdims=True)
+    if self.ndim else (self - middle) / scale * self)
+
+- func: moments_of(Tensor self, Tensor near, int[1] dim) -> (Tensor first, Tensor second, Tensor rest)
+  body: |
+    over self[dim: n], near[m]
+    d = self - near
+    first = column_sum(d)
+    rest = mean(d)
+    second = column_sum(d * d)
+  samples:
+    - "[3, 4], [3], 1"
+    - "[500, 300], [500], 1 for floating"
+    - "[2, 3, 4], [3], (0, 2)"
+    - "[0, 3], [0], 1"
+  errors: ["[3, 4], [4], 1: RuntimeError"]
+  reference: >
+    (np.sum(self - np.expand_dims(near, tuple(dim)), axis=others(self, dim)),
+    np.sum((self - np.expand_dims(near, tuple(dim))) ** 2, axis=others(self, dim)),
+    np.mean(self - np.expand_dims(near, tuple(dim)), axis=tuple(dim)))
+
+- func: shares_of(Tensor self, Tensor weight, int dim=-1) -> Tensor
+  body: |
+    over self[dim: n], weight[n]
+    e = exp(self - constant(max(self)))
+    out = column_sum(e / sum(e) * weight)
+  samples: ["[3, 4], [4], 1", "[5, 3, 4], [3], 1", "[], [], 0"]
+  errors: ["[3, 4], [3], 1: RuntimeError"]
+  reference: >
+    np.sum(scipy.special.softmax(self, axis=dim), axis=others(self, [dim])) * weight
+    if self.ndim else weight
+
+- func: >
+    weighed_backward_of(Tensor self, Tensor other, Tensor? weight, int[1] dim, bool[3] output_mask) ->
+    (Tensor, Tensor, Tensor)
+  tags: internal
+  body: |
+    over self[dim: n], other[dim: n], weight[n]
+    g = self * weight if weight else self
+    out0 = g - mean(g * other)
+    out1 = column_sum(self * other) if weight else None
+    out2 = column_sum(self)
+  samples: ["detached([3, 4]), detached([3, 4]), detached([4]), (1,), (True, True, True)"]
+  reference: >
+    (self * weight - np.mean(self * weight * other, axis=1, keepdims=True), np.sum(self * other, axis=0),
+    np.sum(self, axis=0))
+
 - func: running_mean_of(Tensor self, Tensor weight, int dim=-1) -> Tensor
   body: |
     over self[dim: n], weight[dim: n]
@@ -310,6 +373,9 @@ OPERATORS = """\
 REFERENCES = """\
 import numpy as np
 
+def others(self, dims):
+    return tuple(d for d in range(self.ndim) if d not in {k % self.ndim for k in dims})
+
 def records(self, dim):
     def places(a, beats):
         lanes = np.moveaxis(a, dim, -1)
@@ -380,6 +446,46 @@ assert tengen.allclose(total.cpu(), x.prod(0)) and tengen.allclose(values.cpu(),
 """
 
 
+#: Of a mask what is asked for is computed, be it of few rows or of many, on each backend.
+MASKED = """\
+import itertools
+import numpy as np
+import tengen
+import rowlib
+
+op = tengen.ops.rowlib.weighed_backward_of
+for shape, dims in (((3, 4), (1,)), ((400, 300), (1,)), ((2, 3, 4), (0, 2))):
+    for dtype in (tengen.float64, tengen.float32, tengen.bfloat16):
+        grad, x = tengen.randn(shape).to(dtype), tengen.randn(shape).to(dtype)
+        sizes = [shape[d] for d in dims]
+        others = tuple(d for d in range(len(shape)) if d not in dims)
+        for weight in (tengen.randn(sizes).to(dtype), None):
+            wide = [t.to(tengen.float64).numpy() for t in (grad, x)]
+            beside = 1 if weight is None else weight.to(tengen.float64).numpy().reshape(
+                [n if d in dims else 1 for d, n in enumerate(shape)])
+            g = wide[0] * beside
+            right = g - (g * wide[1]).mean(dims, keepdims=True), (wide[0] * wide[1]).sum(others)
+            right = *right, wide[0].sum(others)
+            for mask in itertools.product((False, True), repeat=3):
+                found = op(grad, x, weight, dims, mask)
+                shapes = op(*[t if t is None else t.to("meta") for t in (grad, x, weight)], dims, mask)
+                for i, (a, shown) in enumerate(zip(found, shapes)):
+                    asked = mask[i] and (i != 1 or weight is not None)
+                    assert (a is not None) == (shown is not None) == asked, (mask, i)
+                    if asked:
+                        assert a.dtype == dtype == shown.dtype and a.shape == shown.shape == right[i].shape
+                        close = {tengen.float64: 1e-9, tengen.float32: 1e-3}.get(dtype, 0.05)
+                        scale = close * max(1, abs(right[i]).max())
+                        np.testing.assert_allclose(a.to(tengen.float64).numpy(), right[i], close, scale)
+try:
+    op(grad, x, tengen.randn(5), dims, (True, True, True))
+except RuntimeError as error:
+    assert "rows share" in str(error)
+else:
+    raise AssertionError
+"""
+
+
 def test_all_that_follows(workshop: Workshop) -> None:
     tests = workshop.library("rowlib", declarations__native_functions__yaml=OPERATORS) / "tests"
     tests.mkdir()
@@ -389,6 +495,8 @@ def test_all_that_follows(workshop: Workshop) -> None:
     more = "weighted", "rooted", "centred"
     scans = "running_mean", "cumulated", "survival", "share", "drawdown", "around", "record"
     totals = "positive", "share_above", "count_above", "farthest", "nearest", "where"
-    names = [f"rowlib::{name}_of" for name in (*short, *more, *scans, *totals)]
-    assert "24 operators verified" in workshop.tengen("verify", "--strict", *names, folder="rowlib")
+    tables = "standard", "moments", "shares", "weighed_backward"
+    names = [f"rowlib::{name}_of" for name in (*short, *more, *scans, *totals, *tables)]
+    assert "28 operators verified" in workshop.tengen("verify", "--strict", *names, folder="rowlib")
+    workshop.python(MASKED)
     workshop.python(ON_DASK)

@@ -10,14 +10,16 @@ from ..bodies import (
     Form,
     Results,
     check_shared,
+    check_singles,
     given,
     one_shape,
     several,
     sizes_beside,
     written_out,
 )
-from ..dims import Dims, axes_of_rows, length_of
+from ..dims import Dims, axes_of_rows, length_of, reduced_shape
 from ..reductions import check_nonempty
+from ..row_tables import COLUMNS
 from .common import Array, cast, is_bool, is_integral
 from .reductions import folded
 from .sorting import scanned
@@ -34,34 +36,42 @@ def run_body(
     keepdim: bool,
     dtype: Any,
     rows: Sequence[Array],
+    singles: Sequence[Array],
     shared: Sequence[Array | None],
     *numbers: float,
 ) -> Any:
     """What ``kernels.bodies.run_body`` gives, and its errors."""
     form = written_out(form)
-    kept, kinds, _, nonempty = results
+    kept, kinds, _, nonempty, asked = results
+    before = () if asked is None else (asked,)
     rows = [cast(xp, a, dtype) for a in rows]
     functions = partial(folded, xp, dtype), partial(scanned, xp, dtype)
     shape = one_shape([tuple(a.shape) for a in rows])
     axes = axes_of_rows(shape, dim, sizes)
-    check_shared(shape, axes, [tuple(a.shape) for a in shared if a is not None])
+    sizes_of_rows = tuple([shape[d] for d in axes])
+    check_shared(sizes_of_rows, [tuple(a.shape) for a in shared if a is not None])
+    check_singles(reduced_shape(shape, axes, keepdim), [tuple(a.shape) for a in singles])
     if 0 in shape:
-        if all(kept):
+        if all(kept) and COLUMNS not in kinds:
             return given([xp.zeros(shape, dtype=result_dtype(xp, kind, rows[0], dtype)) for kind in kinds])
         if nonempty and axes:
             check_nonempty(shape, dim, nonempty)
+    shapes = [shape if row else reduced_shape(shape, axes, keepdim) for row in kept]
+    if COLUMNS in kinds:
+        shapes = [sizes_of_rows if kind == COLUMNS else of for kind, of in zip(kinds, shapes, strict=True)]
     if not axes:  # each element is a row
-        each = [xp.reshape(a, (*shape, 1)) for a in rows]
+        each = [xp.reshape(a, (*shape, 1)) for a in (*rows, *singles)]
         each += [None if a is None else xp.reshape(a, (1,)) for a in shared]
-        found = several(form(*functions, len(shape), 1, *each, *numbers))
-        return given([xp.reshape(r, shape) for r in found])
+        found = several(form(*functions, len(shape), 1, *before, *each, *numbers))
+        return given([r if r is None else xp.reshape(r, of) for r, of in zip(found, shapes, strict=True)])
     axis = axes[0] if len(axes) == 1 else axes
     wide_shape = sizes_beside(shape, axes)
     beside = [None if a is None else xp.reshape(a, wide_shape) for a in shared]
-    found = several(form(*functions, axis, length_of(shape, axes), *rows, *beside, *numbers))
-    if not keepdim:
-        found = [r if row else xp.squeeze(r, axis=axes) for r, row in zip(found, kept, strict=True)]
-    return given(found)
+    each = [xp.reshape(a, reduced_shape(shape, axes, True)) for a in singles]
+    found = several(form(*functions, axis, length_of(shape, axes), *before, *rows, *each, *beside, *numbers))
+    return given(
+        [r if r is None or r.shape == of else xp.reshape(r, of) for r, of in zip(found, shapes, strict=True)]
+    )
 
 
 def result_dtype(xp: Any, kind: str, row: Array, asked: Any) -> Any:

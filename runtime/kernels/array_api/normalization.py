@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..dims import axes_of_rows
 from ..nn import normalization as host
 from ..nn.batch_norm import batch_shapes
 from .common import Array, as_array
@@ -32,56 +31,6 @@ def _input_gradient(xp: Any, g: Array, normalised: Array, rstd: Array, axes: tup
     mean = xp.sum(g, axis=axes, keepdims=True) / count
     along = xp.sum(g * normalised, axis=axes, keepdims=True) / count
     return (g - mean - normalised * along) * rstd
-
-
-def native_layer_norm_backward(
-    xp: Any,
-    grad_out: Array,
-    input: Array,
-    normalized_shape: Shape,
-    mean: Array,
-    rstd: Array,
-    weight: Array | None,
-    bias: Array | None,
-    output_mask: Sequence[bool],
-) -> Gradients:
-    """Gradients of input, weight and bias; None where there is none or the mask does not ask for it."""
-    shape = tuple(normalized_shape)
-    axes = axes_of_rows(tuple(input.shape), shape, "normalized_shape")
-    outer = tuple(range(axes[0]))
-    normalised = (input - mean) * rstd
-    for_input = for_weight = for_bias = None
-    if output_mask[0]:
-        g = grad_out if weight is None else grad_out * weight
-        for_input = _input_gradient(xp, g, normalised, rstd, axes)
-    if output_mask[1] and weight is not None:
-        for_weight = xp.sum(grad_out * normalised, axis=outer) if outer else grad_out * normalised
-    if output_mask[2]:
-        for_bias = xp.sum(grad_out, axis=outer) if outer else grad_out
-    return for_input, for_weight, for_bias
-
-
-def native_rms_norm_backward(
-    xp: Any,
-    grad_out: Array,
-    input: Array,
-    normalized_shape: Shape,
-    rstd: Array,
-    weight: Array | None,
-    output_mask: Sequence[bool],
-) -> tuple[Array | None, Array | None]:
-    """Gradients of input and weight; None where there is none or the mask does not ask for it."""
-    axes = axes_of_rows(tuple(input.shape), tuple(normalized_shape), "normalized_shape")
-    outer = tuple(range(axes[0]))
-    normalised = input * rstd
-    for_input = for_weight = None
-    if output_mask[0]:
-        g = grad_out if weight is None else grad_out * weight
-        count = as_array(xp, math.prod(tuple(normalized_shape)) or 1, g)
-        for_input = (g - normalised * (xp.sum(g * normalised, axis=axes, keepdims=True) / count)) * rstd
-    if output_mask[1] and weight is not None:
-        for_weight = xp.sum(grad_out * normalised, axis=outer) if outer else grad_out * normalised
-    return for_input, for_weight
 
 
 def native_group_norm(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..dims import axes_of, reduced_shape
+from ..dims import axes_of, other_axes, reduced_shape
 from ..moments import degrees_of_freedom
-from ..reductions import check_nonempty, count, restored_shape
+from ..reductions import ADDED, check_nonempty, count, restored_shape
 from .common import Array, as_array, cast, is_bool, is_complex, is_integral, is_real, number_of
 
 Dims = tuple[int, ...] | None
@@ -156,12 +156,19 @@ def at(xp: Any, self: Array, axes: tuple[int, ...], keepdim: bool, places: Array
 
 def folded(xp: Any, dtype: Any, name: str, row: Array, axis: int | tuple[int, ...], *places: Array) -> Array:
     """What ``kernels.reductions.folded`` gives."""
-    asked = (dtype,) if name in ("sum", "prod", "mean") else places
+    asked = (dtype,) if name in ADDED else places
     return _FOLDS[name](xp, row, axis if isinstance(axis, tuple) else (axis,), True, *asked)
+
+
+def _column_sum(xp: Any, row: Array, axes: tuple[int, ...], keepdim: bool, dtype: Any) -> Array:
+    """The sum over all axes but these."""
+    others = other_axes(row.ndim, axes)
+    return sum_dim(xp, row, others, keepdim, dtype) if others else cast(xp, row, dtype)
 
 
 #: The reductions of bodies, by their names.
 _FOLDS: dict[str, Callable[..., Array]] = dict(
+    column_sum=_column_sum,
     sum=sum_dim,
     prod=prod_dim,
     mean=mean_dim,

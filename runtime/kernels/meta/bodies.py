@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..bodies import Results, check_shared, given, one_shape
+from ..bodies import Results, check_shared, check_singles, given, one_shape
 from ..dims import Dims, axes_of_rows, reduced_shape
 from ..dtypes import DType
 from ..reductions import check_nonempty, result_dtype
+from ..row_tables import COLUMNS
 from .array import MetaArray
 
 
@@ -22,19 +23,28 @@ def run_body(
     keepdim: bool,
     dtype: DType | None,
     rows: Sequence[MetaArray],
+    singles: Sequence[MetaArray],
     shared: Sequence[MetaArray | None],
     *numbers: float,
 ) -> Any:
     """The results of ``kernels.bodies.run_body``, without elements, and its errors."""
-    kept, kinds, _, nonempty = results
+    kept, kinds, _, nonempty, asked = results
     shape = one_shape([a.shape for a in rows])
     axes = axes_of_rows(shape, dim, sizes)
-    check_shared(shape, axes, [a.shape for a in shared if a is not None])
+    sizes_of_rows = tuple([shape[d] for d in axes])
+    check_shared(sizes_of_rows, [a.shape for a in shared if a is not None])
     if nonempty and axes and 0 in shape and not all(kept):
         check_nonempty(shape, dim, nonempty)
     fewer = reduced_shape(shape, axes, keepdim)
+    check_singles(fewer, [a.shape for a in singles])
+    shapes = [
+        sizes_of_rows if kind == COLUMNS else shape if row else fewer
+        for row, kind in zip(kept, kinds, strict=True)
+    ]
     if dtype is not None and dtype.kind == "b" and "running" in kinds:
         raise NotImplementedError("not implemented for 'Bool'")
     computed = rows[0].dtype if dtype is None else dtype
     dtypes = [result_dtype(kind, computed, dtype) for kind in kinds]
-    return given([MetaArray(shape if row else fewer, of) for row, of in zip(kept, dtypes, strict=True)])
+    wanted = asked or (True,) * len(shapes)
+    made = zip(shapes, dtypes, wanted, strict=True)
+    return given([MetaArray(of, computed) if wanted else None for of, computed, wanted in made])

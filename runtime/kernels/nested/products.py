@@ -1,4 +1,4 @@
-"""Matrix products, layer normalisation, dropout and embedding of ragged arrays."""
+"""Matrix products, dropout and embedding of ragged arrays."""
 
 from __future__ import annotations
 
@@ -11,14 +11,9 @@ from ..contractions import linear
 from ..matmul import linear_input_shape, linear_shape, linear_weight_shape
 from ..nn.dropout import native_dropout, native_dropout_backward
 from ..nn.embedding import check_table
-from ..nn.normalization import native_layer_norm_backward
 from ..reduced import upcast
 from ..scatter import gather_slices
 from .array import Array, JaggedArray, RaggedArray
-from .reductions import is_over_ragged
-
-Gradients = tuple[Any, Any, Any]
-
 
 # -- linear
 
@@ -139,43 +134,6 @@ def _joined(products: Sequence[Array], self: Any, other: Any) -> Any:
     if columns:
         return other.with_components(products)
     return np.stack(products)
-
-
-# -- layer normalisation: the forward one is a body
-
-
-def nested_layer_norm_backward(
-    grad_out: RaggedArray,
-    input: RaggedArray,
-    normalized_shape: Sequence[int],
-    mean: RaggedArray,
-    rstd: RaggedArray,
-    weight: Array | None,
-    bias: Array | None,
-    output_mask: Sequence[bool],
-) -> Gradients:
-    """Gradients of input, nested, and of weight and bias, strided; None where there is none."""
-    count, dtype = len(normalized_shape), input.values.dtype
-    if is_over_ragged(input, count):
-        numbers: tuple[Any, ...] = mean, rstd  # an element for each component
-        of_each = zip(grad_out.components(), input.components(), *numbers, strict=True)
-        made = [_component_gradient(count, *[upcast(a) for a in each]) for each in of_each]
-        return input.with_components([a.astype(dtype, copy=False) for a in made]), None, None
-    rows = [upcast(a.rows(count)) for a in (grad_out, input, mean, rstd)]
-    given = [None if a is None else upcast(a) for a in (weight, bias)]
-    found = native_layer_norm_backward(
-        rows[0], rows[1], tuple(normalized_shape), rows[2], rows[3], given[0], given[1], output_mask
-    )
-    first, *rest = [None if a is None else a.astype(dtype, copy=False) for a in found]
-    return None if first is None else input.of_rows(first, count), rest[0], rest[1]
-
-
-def _component_gradient(count: int, grad: Array, input: Array, mean: Array, rstd: Array) -> Array:
-    """The gradient of one component that was normalized over dimensions of which one is ragged."""
-    over = input.shape[-count:]
-    given: Any = native_layer_norm_backward(grad, input, over, mean, rstd, None, None, (True, False, False))
-    found: Array = given[0]
-    return found
 
 
 # -- dropout

@@ -12,6 +12,7 @@ from ...core.sym_int import SymInt
 from .. import bodies
 from ..dims import LISTED, wrap_dims
 from ..reductions import reduced
+from ..row_tables import COLUMNS
 from .array import Array, JaggedArray, RaggedArray
 from .shape import inner_dim, over
 
@@ -100,6 +101,7 @@ def run_body(
     keepdim: bool,
     dtype: Any,
     rows: Sequence[RaggedArray],
+    singles: Sequence[Any],
     shared: Sequence[Array | None],
     *numbers: float,
 ) -> Any:
@@ -109,12 +111,12 @@ def run_body(
     if sizes and sizes != LISTED:
         assert isinstance(dim, Sequence)
         run = partial(bodies.run_body, kernels, name, form, results)
-        return _over_last_sizes(run, kept, tuple(dim), sizes, dtype, rows, shared, numbers)
-    if shared or len(kept) > 1 or (len(rows) > 1 and not kept[0]):
+        return _over_last_sizes(run, results, tuple(dim), sizes, dtype, rows, singles, shared, numbers)
+    if singles or shared or len(kept) > 1 or (len(rows) > 1 and not kept[0]):
         raise RuntimeError(f"{name} has no form for nested tensors")
 
     def of_arrays(at: Any, keep: bool, *arrays: Array) -> Any:
-        return bodies.run_body(kernels, name, form, results, at, sizes, keep, dtype, arrays, (), *numbers)
+        return bodies.run_body(kernels, name, form, results, at, sizes, keep, dtype, arrays, (), (), *numbers)
 
     first, *others = rows
     if sizes and dim == ():
@@ -135,43 +137,54 @@ def is_over_ragged(self: RaggedArray, count: int) -> bool:
 
 def _over_last_sizes(
     run: Callable[..., Any],
-    kept: Sequence[bool],
+    results: bodies.Results,
     dims: tuple[int, ...],
     sizes: str,
     dtype: Any,
     operands: Sequence[RaggedArray],
+    singles: Sequence[Any],
     shared: Sequence[Array | None],
     numbers: Sequence[float],
 ) -> Any:
-    """A body over the last dimensions: of all rows. Where one of these is ragged, of each component; then
-    results that are one number for each row are strided, with an element for each.
+    """A body over the last dimensions: of all rows, sums of which are strided. Where one of these is ragged,
+    of each component; then what is one number for each row is strided, with an element for each.
 
-    RuntimeError where the sizes are others than those of the first operand, and for what rows share beside a
-    ragged dimension, for which it has no size.
+    RuntimeError where the sizes are others than those of the first operand, and beside a ragged dimension for
+    what rows share, for which it has no size, and for sums over rows.
     """
-    first, count = operands[0], len(dims)
+    first, count, (kept, kinds, _, _, asked) = operands[0], len(dims), results
     if not is_over_ragged(first, count):
-        rows = [a.rows(count) for a in operands]
-        found = bodies.several(run(dims, sizes, True, dtype, rows, shared, *numbers))
-        return bodies.given([first.of_rows(a, count) for a in found])
+        rows, each = [[a.rows(count) for a in of] for of in (operands, singles)]
+        found = bodies.several(run(dims, sizes, True, dtype, rows, each, shared, *numbers))
+        strided = [a is None or kind == COLUMNS for a, kind in zip(found, kinds, strict=True)]
+        return bodies.given(
+            [a if plain else first.of_rows(a, count) for a, plain in zip(found, strided, strict=True)]
+        )
     if dims != first.shape[-count:]:
         raise RuntimeError(
             f"expected {sizes} to be the last sizes of the nested tensor, "
             f"{list(first.shape[-count:])}, but got {list(dims)}"
         )
+    wanted = asked or (True,) * len(kept)
+    if any([w and kind == COLUMNS for w, kind in zip(wanted, kinds, strict=True)]):
+        raise RuntimeError("there is no sum over rows of several lengths")
     beside = next((a for a in shared if a is not None), None)
     if beside is not None:
         raise RuntimeError(
             "expected nothing that rows share where they are over a ragged dimension, but got one of "
             f"{list(beside.shape)}"
         )
-    each = zip(*[a.components() for a in operands], strict=True)
-    made = [bodies.several(run(a[0].shape[-count:], sizes, True, dtype, a, shared, *numbers)) for a in each]
-    results = zip(*made, strict=True) if made else [() for _ in kept]
+    made = []
+    for own in zip(*[a.components() for a in operands], *singles, strict=True):
+        groups = own[: len(operands)], own[len(operands) :], shared
+        made.append(bodies.several(run(own[0].shape[-count:], sizes, True, dtype, *groups, *numbers)))
+    parted = zip(*made, strict=True) if made else [() for _ in kept]
     of_none = np.empty(0, first.values.dtype)
     return bodies.given(
         [
-            first.with_components(parts) if row else np.stack(parts) if parts else of_none
-            for row, parts in zip(kept, results, strict=True)
+            (first.with_components(parts) if row else np.stack(parts) if parts else of_none)
+            if asked
+            else None
+            for row, parts, asked in zip(kept, parted, wanted, strict=True)
         ]
     )

@@ -1,43 +1,25 @@
-"""Layer and group normalisation; batch normalisation is in batch_norm.py.
+"""Group normalisation; batch normalisation is in batch_norm.py, and the others are bodies.
 
-They subtract a mean, divide by a standard deviation and apply a scale and a shift; they differ
-in which elements share statistics. Here every input is seen as (outer, inner) or (batch, channels,
-places) arrays; ``rstd`` is ``1 / sqrt(variance + eps)``, the variance being the biased one.
+Every input is seen as (outer, inner) or (batch, channels, places) arrays; ``rstd`` is
+``1 / sqrt(variance + eps)``, the variance being the biased one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from ...core.costs import GROUPS_SMALL, ROWS_LARGE, WEIGHTS_REPEATED
+from ...core.costs import GROUPS_SMALL
 from ...machine_code import shared_from
 from .. import rows, sums
 from ..copies import in_rows
 from ..native_kernels import kernels
-from ..native_rows import rows_of
 from ..shares import share_columns, share_rows
 from . import channels
 from .common import Array, Shape
 
 Gradients = tuple[Array | None, Array | None, Array | None]
-
-
-# -------------------------------------------------------------------------------- layers
-
-
-def _repeated(row: Array | None, step: int, groups: int) -> Array | None:
-    """A row as often as a block of rows needs it: arithmetic without broadcasting takes half the time."""
-    if row is None or groups < WEIGHTS_REPEATED * step:
-        return row
-    return np.broadcast_to(row, (step, row.size)).copy()
-
-
-def _first(repeated: Array | None, count: int) -> Array | None:
-    """What ``count`` rows need of ``_repeated``."""
-    return repeated if repeated is None or repeated.ndim == 1 else repeated[:count]
 
 
 def _normalise(
@@ -78,157 +60,9 @@ def _reciprocal_deviation(centred: Array, rstd: Array, count: int, eps: float) -
     np.reciprocal(rstd, out=rstd)
 
 
-def native_layer_norm_backward(
-    grad_out: Array,
-    input: Array,
-    normalized_shape: Shape,
-    mean: Array,
-    rstd: Array,
-    weight: Array | None,
-    bias: Array | None,
-    output_mask: Sequence[bool],
-) -> Gradients:
-    """Gradients of input, weight and bias; None where there is none or the mask does not ask for it."""
-    groups, count = rows_of(input.shape, tuple(normalized_shape), "normalized_shape", True).laid
-    dtype = input.dtype
-    grad, table = grad_out.reshape(groups, count), input.reshape(groups, count)
-    large = input.size > ROWS_LARGE and count > 0
-    flat = None if weight is None else weight.reshape(-1)
-    native = channels.are_native(table, grad, mean, rstd, flat)
-    if native and not large:
-        found = _gradients_of_few(grad, table, mean.reshape(-1), rstd.reshape(-1), flat, output_mask)
-        sizes = tuple(normalized_shape)
-        return _shaped(found[0], input.shape), _shaped(found[1], sizes), _shaped(found[2], sizes)
-    # Native kernels read a block twice, and stay in the cache meanwhile.
-    step = rows.rows_of_block((1 + native) * count * input.itemsize) if large else max(groups, 1)
-    blocks = rows.blocks_of(groups, step)
-    out = np.empty(input.shape, dtype) if output_mask[0] else None
-    for_weight = np.zeros((blocks, count), dtype) if output_mask[1] and weight is not None else None
-    for_bias = np.zeros((blocks, count), dtype) if output_mask[2] else None
-    means, rstds = mean.reshape(groups, 1), rstd.reshape(groups, 1)
-    result = None if out is None else out.reshape(groups, count)
-    task = _gradients_natively if native else _normalise_backward
-    spread = _repeated(flat, step, groups) if large and not native else flat
-
-    def block(number: int, begin: int, end: int) -> None:
-        part = slice(begin, end)
-        task(
-            grad[part],
-            table[part],
-            means[part],
-            rstds[part],
-            None if result is None else result[part],
-            flat,
-            _first(spread, end - begin),
-            None if for_weight is None else for_weight[number],
-            None if for_bias is None else for_bias[number],
-        )
-
-    if out is None and for_weight is None and for_bias is None:
-        pass
-    elif large:
-        rows.each_block(block, groups, step, count)
-    elif groups:
-        block(0, 0, groups)
-    return (
-        out,
-        None if for_weight is None or weight is None else _total(for_weight, weight.shape),
-        None if for_bias is None else _total(for_bias, tuple(normalized_shape)),
-    )
-
-
 def _shaped(array: Array | None, shape: Shape) -> Array | None:
     """The array in a shape; None where there is none."""
     return None if array is None else array.reshape(shape)
-
-
-def _gradients_of_few(
-    grad: Array, table: Array, mean: Array, rstd: Array, weight: Array | None, output_mask: Sequence[bool]
-) -> Gradients:
-    """The gradients of all rows at once, by native kernels."""
-    out = for_weight = for_bias = None
-    if output_mask[0] and weight is None:
-        out = kernels.normalize_backward(grad, table, mean, rstd)
-    elif output_mask[0]:
-        out = kernels.normalize_scaled_backward(grad, table, mean, rstd, weight)
-    if output_mask[1] and weight is not None:
-        for_weight, for_bias = kernels.affine_gradients(grad, table, mean, rstd)
-    elif output_mask[2]:
-        for_bias = kernels.column_sum(grad)
-    return out, for_weight, for_bias if output_mask[2] else None
-
-
-def _gradients_natively(
-    grad: Array,
-    table: Array,
-    mean: Array,
-    rstd: Array,
-    out: Array | None,
-    weight: Array | None,
-    spread: Array | None,
-    for_weight: Array | None,
-    for_bias: Array | None,
-) -> None:
-    """``_normalise_backward`` by native kernels: of rows, and of columns while these are in the cache."""
-    means, rstds = mean[:, 0], rstd[:, 0]
-    if out is not None and weight is None:
-        kernels.normalize_backward(grad, table, means, rstds, out=out)
-    elif out is not None:
-        kernels.normalize_scaled_backward(grad, table, means, rstds, weight, out=out)
-    if for_weight is not None:
-        kernels.affine_gradients(grad, table, means, rstds, out=(for_weight, for_bias))
-    elif for_bias is not None:
-        kernels.column_sum(grad, out=for_bias)
-
-
-def _total(partial: Array, shape: Shape) -> Array:
-    """The sum of what the blocks have contributed."""
-    return (partial if len(partial) == 1 else np.add.reduce(partial, 0)).reshape(shape)
-
-
-def _normalise_backward(
-    grad: Any,
-    table: Any,
-    mean: Any,
-    rstd: Any,
-    out: Array | None,
-    weight: Array | None,
-    spread: Array | None,
-    for_weight: Array | None,
-    for_bias: Array | None,
-) -> None:
-    """The gradients of ``_normalise``, each into its array; ``spread`` is the weight as each row needs it."""
-    if for_bias is not None:
-        for_bias[...] = sums.sum_along(grad, 0)[0]
-    if out is None and for_weight is None:
-        return
-    count = table.shape[1] or 1
-    less, mean = channels.split(mean, rstd)
-    if less is not None:
-        table = table - less
-    if weight is None or spread is None:
-        product = np.empty_like(out)
-        np.multiply(grad, rstd, out=out)
-        through_mean = sums.sum_along(grad, 1)
-        through_rstd = np.vecdot(grad, table)[:, None]
-    else:
-        product = grad * table
-        if for_weight is not None:
-            for_weight[...] = sums.sum_columns(product, rstd[:, 0])
-            for_weight -= sums.sum_columns(grad, (rstd * mean)[:, 0])
-        if out is None:
-            return
-        np.multiply(grad, spread, out=out)
-        out *= rstd
-        through_mean = sums.matvec(grad, weight)[:, None]
-        through_rstd = sums.matvec(product, weight)[:, None]
-    # rstd * (g - mean(g) - n * mean(g n)), n = (x - mean) * rstd: what is of x by itself, and the rest
-    through_rstd -= mean * through_mean
-    through_rstd *= rstd * rstd * rstd / count
-    through_mean *= rstd / count
-    through_mean -= mean * through_rstd
-    out -= np.multiply(table, through_rstd, out=product)
-    out -= through_mean
 
 
 # -------------------------------------------------------------------------------- groups
