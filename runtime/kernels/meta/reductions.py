@@ -46,7 +46,7 @@ def meta_along(self: MetaArray, dim: int) -> MetaArray:
     return MetaArray(self.shape, self.dtype)
 
 
-def meta_ordered(self: MetaArray, dim: int) -> tuple[MetaArray, MetaArray]:
+def meta_sort(self: MetaArray, dim: int) -> tuple[MetaArray, MetaArray]:
     """Values and indices of an operator that keeps the shape: sort, cummax."""
     return meta_along(self, dim), MetaArray(self.shape, INT64)
 
