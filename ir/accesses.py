@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from .expressions import Call, Conditional, Constant, Expr, Name, Subscript
+from .expressions import Call, Conditional, Constant, Elements, Expr, Name, Subscript
 from .kernels import NativeKernel, Operand
 from .reader import read_assignments
 from .writer import write
@@ -23,7 +23,7 @@ SET, SUM = "set", "sum"
 ZEROS, CORNER = "zeros_of", "in_corner"
 #: Those that put a dim of size 1 where there is none, and take it away.
 WITH_DIM, WITHOUT_DIM = "with_dim", "without_dim"
-_SET, _TRUE = Constant(SET), Constant(True)
+_SET, _TRUE, _FALSE = Constant(SET), Constant(True), Constant(False)
 #: The ways to meet what stands there, and what native kernels compute then: as NumPy does at NaN and zeros of
 #: either sign.
 _WAYS = (
@@ -48,7 +48,7 @@ class Access:
     kind: str
     base: str
     sizes: bool  # whether ``base`` are the sizes of zeros
-    dim: str  # the argument; empty for all elements
+    dim: str  # the argument, or a number; empty for all elements
     check: (
         str  # the function of runtime/kernels that checks arguments, and gives the dim; empty: the usual one
     )
@@ -60,12 +60,23 @@ class Access:
     factor: str = ""  # a number by which the source is multiplied
     corner: str = ""  # of what reads, the sizes of zeros in whose front corner it stands
     keeps: Expr = _TRUE  # whether indices, and what is written or read, have the dim; else it is of size 1
+    whole: bool = False  # of slices, whether indices have any shape, whose dims stand in the place of the dim
+    extents: tuple[Expr, ...] = ()  # the sizes of zeros where no argument lists them
+    skipped: str = ""  # the argument that says which slice nothing is written to
+    by_count: Expr = _FALSE  # whether what is written is divided by how often its index is there
+
+    @property
+    def at_dim(self) -> Expr:
+        """The dim, as kernels get it."""
+        return Constant(int(self.dim)) if is_number(self.dim) else Name(self.dim)
 
     @property
     def checked_by(self) -> str:
         """The function that checks arguments, and gives the dim."""
         if self.check or self.kind == FLAT:
             return self.check
+        if self.whole:
+            return "check_scatter_whole" if self.source else "check_gather_whole"
         if not self.source:
             return "check_gather" if self.kind == ALONG else "check_gather_slices"
         if self.kind == ALONG:
@@ -81,14 +92,16 @@ class Access:
 
     def call(self, function: Callable[[str], Expr], checked: bool = True) -> Expr:
         """The call of the kernel. ``function``: what a kernel is called by; ``checked``: with its check."""
-        base: Expr = Name(self.base)
+        base: Expr = Elements("tuple", self.extents) if self.extents else Name(self.base)
         if self.sizes:
             base = Call(function(ZEROS), (base, Name(self.source)))
         given = [function(self.checked_by)] if checked and self.checked_by else []
-        given += [base, *([Name(self.dim)] if self.dim else []), self._with_dim(function, self.index)]
+        given += [base, *([self.at_dim] if self.dim else []), self._with_dim(function, self.index)]
         if self.source:
             source = Name(self.source) if self.single else self._with_dim(function, self.source)
             given += [source, *self._how()]
+        elif self.whole:
+            given.append(_TRUE)
         made = Call(function(self.kernel), tuple(given))
         if self.corner:
             return Call(function(CORNER), (made, Name(self.corner)))
@@ -102,8 +115,8 @@ class Access:
         """An expression where the dim is kept, and what a function makes of it where it is not."""
         if self.keeps == _TRUE:
             return expr
-        made = Call(function(other), (expr, Name(self.dim)))
-        return made if self.keeps == Constant(False) else Conditional(self.keeps, expr, made)
+        made = Call(function(other), (expr, self.at_dim))
+        return made if self.keeps == _FALSE else Conditional(self.keeps, expr, made)
 
     def _how(self) -> list[Expr]:
         """How the source is written; what is usual is left out at the end."""
@@ -112,8 +125,9 @@ class Access:
         usual: list[Expr] = [Constant(None), Constant(True), Constant(False)]
         given = [self.fold, self.include_self, Constant(self.sizes)]
         if self.kind == SLICES:
-            usual.append(Constant(1))
+            usual += [Constant(1), _FALSE, Constant(None)]
             given.append(Name(self.factor) if self.factor else Constant(1))
+            given += [self.by_count, Name(self.skipped) if self.skipped else Constant(None)]
         while given[-1] == usual[len(given) - 1]:
             given.pop()
         return given
@@ -203,23 +217,30 @@ def _leaves(fold: Expr) -> frozenset[str] | None:
     return None
 
 
-def body_that_reads(base: str, dim: str, kind: str, index: str, keeps: Expr, corner: str = "") -> str:
-    """The text of a body that reads."""
-    over = _over(kind, dim, [base, index], keeps)
+def is_number(dim: str) -> bool:
+    """Whether a dim is a number, and no argument."""
+    return dim.lstrip("-").isdigit()
+
+
+def body_that_reads(access: Access, base: str, corner: str = "") -> str:
+    """The text of a body that reads at the same indices."""
+    index, over = access.index, _over(access, [base, access.index])
     return f"over {over}\nout = {base}[{index}]" + (f" in zeros({corner})" if corner else "")
 
 
-def body_that_adds(sizes: str, dim: str, kind: str, index: str, source: str, keeps: Expr) -> str:
-    """The text of a body that adds to zeros."""
-    over = _over(kind, dim, [f"zeros({sizes})", index, source], keeps)
+def body_that_adds(access: Access, sizes: str, source: str) -> str:
+    """The text of a body that adds to zeros at the same indices."""
+    index, over = access.index, _over(access, [f"zeros({sizes})", access.index, source])
     return f"over {over}\nout[{index}] = out[{index}] + {source}"
 
 
-def _over(kind: str, dim: str, operands: Sequence[str], keeps: Expr) -> str:
+def _over(access: Access, operands: Sequence[str]) -> str:
+    """The first line, of other operands."""
     first, index, *sources = operands
-    along = "" if kind == FLAT else f"{dim}: "
-    of_index = along if kind == ALONG else ""
-    n = "n" if keeps == _TRUE else "1" if keeps == Constant(False) else f"n if {write(keeps)} else 1"
-    return ", ".join(
-        [f"{first}[{along}m]", f"{index}[{of_index}{n}]", *[f"{s}[{along}{n}]" for s in sources]]
-    )
+    along, keeps = f"{access.dim}: " if access.dim else "", access.keeps
+    of_index = along if access.kind == ALONG else ""
+    n = "n" if keeps == _TRUE else "1" if keeps == _FALSE else f"n if {write(keeps)} else 1"
+    if access.whole:
+        along, n = "", "*n"
+    size = f"{access.dim}: m" if access.dim else "m"
+    return ", ".join([f"{first}[{size}]", f"{index}[{of_index}{n}]", *[f"{s}[{along}{n}]" for s in sources]])

@@ -43,7 +43,7 @@ class Contraction:
     optional: bool  # whether that may be None
     beta: str  # the argument that it is multiplied with; or ""
     alpha: str  # that of the product; or ""
-    operands: tuple[str, ...]  # in the order of the schema
+    operands: tuple[str, ...]  # in the order of the schema, each as often as it is used
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -52,9 +52,10 @@ class Contraction:
 
     def text(self) -> str:
         """The form as kernels read it: ``i j, j k -> i k``."""
-        factors = {f.name: f"{CONJUGATED if f.conjugated else ''}{' '.join(f.dims)}" for f in self.factors}
-        given = ", ".join([factors.get(name, ADDED) for name in self.operands])
-        return f"{given} -> {' '.join(self.out)}".rstrip()
+        uses = [(f.name, f"{CONJUGATED if f.conjugated else ''}{' '.join(f.dims)}") for f in self.factors]
+        uses += [(self.added, ADDED)] * bool(self.added)
+        given = [text for name in dict.fromkeys(self.operands) for used, text in uses if used == name]
+        return f"{', '.join(given)} -> {' '.join(self.out)}".rstrip()
 
 
 def in_text(first: tuple[str, ...], second: tuple[str, ...], out: tuple[str, ...]) -> str:

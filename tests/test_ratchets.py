@@ -131,7 +131,7 @@ def composites_that_raise_in_silence() -> int:
 # Five rose once: sampling images on grids was a composite of gathers, at seven times PyTorch's time. The
 # lines rose once more: what moves elements as bodies say serves all such operators, and few are declared so.
 RATCHETS: dict[Callable[[], int], int] = {
-    kernels_without_a_body: 133,
+    kernels_without_a_body: 131,
     native_kernels_apart: 64,
     formulas_with_helpers: 102,
     thresholds: 45,
@@ -139,7 +139,7 @@ RATCHETS: dict[Callable[[], int], int] = {
     fast_paths_by_hand: 3,
     texts_read_back: 0,
     largest_ring: 16,
-    lines_by_hand: 124096,
+    lines_by_hand: 124051,
     kernels_that_raise_in_silence: 0,
     composites_that_raise_in_silence: 0,
 }

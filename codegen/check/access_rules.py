@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ...ir.accesses import ALONG, SET, SLICES, SUM, Access, body_that_adds, body_that_reads
+from ...ir.accesses import ALONG, SET, SLICES, SUM, Access, body_that_adds, body_that_reads, is_number
 from ...ir.expressions import Constant, Name
 from ...ir.writer import write
 from ..model.diagnostics import Report
@@ -34,12 +34,14 @@ def follows_of_access(schema: Schema, body: Located) -> dict[str, Located]:
     access = access_alone(schema, body)
     if access is None:
         return {}
-    return {
+    follows = {
         "dtypes": Located("all", body.place),
         "opmath": Located(access.adds, body.place),
         "result": Located("same", body.place),
-        "batching": _located(_batching(access), body),
     }
+    if access.whole or access.extents or is_number(access.dim):
+        return follows  # the loop over the batch
+    return {**follows, "batching": _located(_batching(access), body)}
 
 
 def _located(value: object, like: Located) -> Located:
@@ -95,9 +97,11 @@ def _values(function: str, *given: str) -> dict[str, object]:
 
 def transposed_accesses(item: Declared) -> tuple[list[Declared], list[Entry]]:
     """The derivative of an operator that no entry says, with the operators that it needs; nothing where an
-    argument says how writes meet, or they are products, or the greatest or least."""
+    argument says how writes meet, or they are products, the greatest or least, or do not count in full."""
     access = access_alone(item.schema, item.fields["body"])
     if access is None or (access.ways or {""}) - {SET, SUM}:
+        return [], []
+    if access.skipped or access.by_count != Constant(False) or access.extents:
         return [], []
     made = _Transposed(item, access)
     if access.source:
@@ -170,15 +174,11 @@ class _Transposed:
         base = f"{of.base}_{of.overload}" if of.overload else of.base
         arguments = [Argument(_GRAD, _TENSOR)]
         arguments += [Argument(_OF_SIZES, _SIZES)] if sizes else []
-        arguments += [Argument(access.dim, _INT)] if access.dim else []
+        arguments += [Argument(access.dim, _INT)] if access.dim and not is_number(access.dim) else []
         arguments += [Argument(access.index, _TENSOR)]
         arguments += [Argument(access.keeps.id, _BOOL)] if isinstance(access.keeps, Name) else []
         schema = Schema(OperatorName(f"{base}_backward"), tuple(arguments), (), (), (Return(_TENSOR),))
-        where = access.dim, access.kind, access.index
-        if adds:
-            text = body_that_adds(sizes, *where, _GRAD, access.keeps)
-        else:
-            text = body_that_reads(_GRAD, *where, access.keeps, sizes)
+        text = body_that_adds(access, sizes, _GRAD) if adds else body_that_reads(access, _GRAD, sizes)
         fields = {
             "doc": f"The gradient of ``{of}`` of a tensor of a size.",
             "tags": ["generated", "internal"],

@@ -11,8 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ...ir.accesses import ALONG, FLAT, SET, SLICES, SUM, Access
+from ...ir.accesses import ALONG, FLAT, SET, SLICES, SUM, Access, is_number
 from ...ir.expressions import (
+    Attribute,
     Call,
     Conditional,
     Constant,
@@ -21,9 +22,12 @@ from ...ir.expressions import (
     Name,
     Operation,
     Slice,
+    Starred,
     Subscript,
     walk,
 )
+from ...ir.reader import read_expression
+from ...ir.writer import write
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.schema import Schema
 from ..model.source import Located
@@ -33,10 +37,10 @@ from .body_text import RESULT, BodyReader
 _HEAD = "over self[dim: m], index[dim: n], over self[dim: m], index[n], or over self[m], index[n]"
 _READS, _WRITES = f"{RESULT} = self[index]", f"{RESULT}[index] = src"
 #: What a first line names, each with its dims.
-_OPERANDS = re.compile(r"\w+(?:\(\w*\))?\s*\[")
+_OPERANDS = re.compile(r"\w+(?:\([^()]*\))?\s*\[")
 #: A line that writes at an index, or is what stands there.
 _AT_INDEX = re.compile(rf"^\s*(?:\w+\s*\[[^\]]*\]\s*=|{RESULT}\s*=\s*\w+\s*\[\s*[^\W\d]\w*\s*\])")
-_ZEROS, _REDUCED = "zeros", "reduced"
+_ZEROS, _REDUCED, _COUNT = "zeros", "reduced", "count"
 _SIZES = ("int[]", "SymInt[]")
 _NUMBERS = ("Scalar", "float", "int", "bool")
 #: How writes meet, as functions of what stands there and what is written.
@@ -67,6 +71,11 @@ class _AccessReader(BodyReader):
     ) -> None:
         super().__init__(schema, located, functions, report)
         self.types = {a.name: str(a.type) for a in schema.arguments}
+        #: What has indices' dims in the place of the dim, and what lines say of the writes.
+        self.spread: set[str] = set()
+        self.extents: tuple[Expr, ...] = ()
+        self.skipped = ""
+        self.by_count: Expr = Constant(False)
 
     def access(self) -> Access | None:
         """The body, if all of it is right."""
@@ -92,18 +101,24 @@ class _AccessReader(BodyReader):
         if not self.good:
             return
         self.keeps: Expr = keeps[1]
+        self.whole = names[1] in self.spread
         self.base, self.index, self.source = names[0], names[1], names[2] if len(names) > 2 else ""
         self.zeros = isinstance(operands[0], Subscript) and isinstance(operands[0].value, Call)
         self.dim, self.check = self.dim_of(dims[0])
         if not self.good:
             return
-        of_index, along = dims[1], self.dim and Name(self.dim)
+        of_index, along = dims[1], self.dim and read_expression(self.dim)
         self.kind = SLICES if self.dim and of_index is None else ALONG if self.dim else FLAT
         if of_index is not None and of_index != along:
             self.wrong(
                 "indices are along the same dim, or one vector", of_index, f"{self.index}[{self.dim}: n]"
             )
-        if self.source and (dims[2] or "") != along:
+        if (self.whole and not self.dim) or self.spread - {self.index, self.source}:
+            expected = "over self[dim: m], index[*n], src[*n]"
+            self.wrong("indices of any shape stand in the place of a dim", operands[1], expected)
+        if self.whole and self.source and self.source not in self.spread:
+            self.wrong("what is written has the dims of the indices", operands[2], f"{self.source}[*n]")
+        elif self.source and not self.whole and (dims[2] or "") != along:
             expected = f"{self.source}[{self.dim}: n]" if self.dim else f"{self.source}[n]"
             self.wrong("what is written is along the same dim", operands[2], expected)
         if keeps[0] != Constant(True) or len({*keeps[1:]}) > 1:
@@ -120,24 +135,42 @@ class _AccessReader(BodyReader):
                 if name not in self.tensors:
                     help = suggestion(name, self.tensors)
                     self.wrong(f'"{name}" is no Tensor argument', expr, one_of(self.tensors), help)
-            case Subscript(Call(Name(function), (Name(name),), ()), index) if function == _ZEROS:
-                if self.types.get(name) not in _SIZES:
-                    sizes = [n for n, t in self.types.items() if t in _SIZES]
-                    self.wrong(
-                        f'"{name}" is no list of sizes',
-                        expr,
-                        one_of(sizes) if sizes else "an argument SymInt[]",
-                    )
+            case Subscript(Call(Name(function), sizes, ()), index) if function == _ZEROS:
+                name = self.zeros_of(sizes, expr)
             case _:
                 self.wrong("this is no operand", expr, _HEAD)
                 return "", None, Constant(True)
         match index:
             case Name():
                 return name, None, Constant(True)
+            case Elements("tuple", (Starred(Name()),)):
+                self.spread.add(name)
+                return name, None, Constant(True)
             case Slice(lower, size, None) if lower is not None and size is not None:
                 return name, lower, self.keeps_dim(name, size)
         self.wrong("a dim has a name for its size", expr, f"{name}[dim: m], or {name}[m]")
         return name, None, Constant(True)
+
+    def zeros_of(self, sizes: tuple[Expr, ...], at: Expr) -> str:
+        """The argument that lists these sizes of zeros, or "" where they are one by one."""
+        match sizes:
+            case (Name(name),) if self.types.get(name) in _SIZES:
+                return name
+        if not sizes or not all(map(self.is_size, sizes)):
+            lists = [n for n, t in self.types.items() if t in _SIZES]
+            expected = f"{one_of(lists) if lists else 'an argument SymInt[]'}, or sizes one by one"
+            self.wrong("these are no sizes of zeros", at, expected)
+        self.extents = sizes
+        return ""
+
+    def is_size(self, expr: Expr) -> bool:
+        """Whether it is one size of zeros: an argument, or that of a Tensor along a dim."""
+        match expr:
+            case Name(name):
+                return self.types.get(name) in ("int", "SymInt")
+            case Subscript(Attribute(Name(name), "shape"), dim):
+                return name in self.tensors and is_number(write(dim))
+        return False
 
     def keeps_dim(self, name: str, size: Expr) -> Expr:
         """Whether a dim of such a size is there: not where it is 1."""
@@ -160,6 +193,7 @@ class _AccessReader(BodyReader):
         """The argument that says the dim, and the function that checks it, in whose call the argument is."""
         given = dim.arguments if isinstance(dim, Call) else () if dim is None else (dim,)
         numbers = [a.id for a in given if isinstance(a, Name) and self.types.get(a.id) in ("int", "SymInt")]
+        numbers += [text for a in given if not isinstance(a, Name) and is_number(text := write(a))]
         if dim is not None and len(numbers) != 1:
             known = [n for n, t in self.types.items() if t in ("int", "SymInt")]
             help = suggestion(dim.id, known) if isinstance(dim, Name) else ""
@@ -182,7 +216,7 @@ class _AccessReader(BodyReader):
         )
         values = values or [n for n, t in self.types.items() if t == "Scalar"]
         given = [self.base, self.dim, self.index, *values]
-        if call.arguments[: len(given)] != tuple(map(Name, given)):
+        if [write(a) for a in call.arguments[: len(given)]] != given:
             self.wrong("a check is given all operands", call, f"{self.check}({', '.join(given)})")
 
     def all_named(self) -> None:
@@ -208,6 +242,8 @@ class _AccessReader(BodyReader):
                 self.written: set[str] = set()
                 self.factors: set[str] = set()
                 fold = self.fold(value)
+                if self.kind != SLICES and (self.skipped or self.by_count != Constant(False)):
+                    self.wrong("whole slices are left out, or divided", value, f"{self.index}[n]")
                 if not self.good:
                     return None
                 (source,) = self.written
@@ -220,7 +256,7 @@ class _AccessReader(BodyReader):
             return None
         return Access(
             self.kind, self.base, self.zeros, self.dim, self.check, self.index, source, single, fold, include,
-            factor, corner, self.keeps,
+            factor, corner, self.keeps, self.whole, self.extents, self.skipped, self.by_count,
         )  # fmt: skip
 
     def check_single(self, value: Expr, single: bool, fold: Expr) -> None:
@@ -248,6 +284,11 @@ class _AccessReader(BodyReader):
         """How writes meet what stands there, of what is on the right side."""
         there = Subscript(Name(RESULT), Name(self.index))
         match value:
+            case Conditional(Operation("!=", (Name(index), Name(skipped))), then, otherwise) if (
+                index == self.index and otherwise == there and self.types.get(skipped) in ("int", "SymInt")
+            ):
+                self.skipped = skipped
+                return self.fold(then)
             case Conditional(condition, then, otherwise):
                 self.condition(condition)
                 return Conditional(condition, self.fold(then), self.fold(otherwise))
@@ -281,6 +322,16 @@ class _AccessReader(BodyReader):
             single += [n for n in self.tensors if n not in (self.base, self.index, self.source)]
         known = [self.source] if self.source else single
         match expr:
+            case Conditional(condition, then, otherwise) if scaled and self.is_counted(then):
+                self.condition(condition)
+                self.by_count = condition
+                self.value(otherwise)
+                return
+            case Operation() if scaled and self.is_counted(expr):
+                self.by_count = Constant(True)
+                self.written.add(self.source)
+                return
+        match expr:
             case Name(name) if name in known:
                 self.written.add(name)
             case Operation("*", (Name(name), Name(factor))) if (
@@ -295,6 +346,10 @@ class _AccessReader(BodyReader):
                 self.wrong("this cannot be written at indices", expr, expected, help)
         if len(self.written) > 1:
             self.wrong("all ways write the same", expr, one_of(sorted(self.written)))
+
+    def is_counted(self, expr: Expr) -> bool:
+        """Whether it is what is written, divided by how often its index is there."""
+        return expr == Operation("/", (Name(self.source), Call(Name(_COUNT), (Name(self.index),), ())))
 
     def condition(self, expr: Expr) -> None:
         """Report a condition that asks for more than arguments that are no Tensors."""

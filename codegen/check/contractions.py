@@ -10,7 +10,7 @@ names of dims what is multiplied and summed, and what is added to that.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ...ir.contractions import SEVERAL, Contraction, Factor, in_text
@@ -64,18 +64,18 @@ class _Reader(BodyReader):
         out = self.out(target)
         beta, added, alpha, product = self.terms(value)
         factors = self.factors(product, value)
+        uses = [f.name for f in factors or ()] + [added] * bool(added)
+        operands = tuple([name for name in self.tensors for used in uses if used == name])
         if over is not None:
-            self.function(over)
+            self.function(over, operands if factors else self.tensors)
         if factors is None or not self.good:
             return None
         self.dims(factors, out, target)
-        self.operands(factors, added, value)
-        made = Contraction(
-            over, factors, out, added, added in self.optional, beta, alpha, tuple(self.tensors)
-        )
+        self.operands(operands, value)
+        made = Contraction(over, factors, out, added, added in self.optional, beta, alpha, operands)
         return made if self.good else None
 
-    def function(self, over: Expr) -> None:
+    def function(self, over: Expr, operands: Sequence[str]) -> None:
         """Report what is no call of a kernel function with the operands."""
         match over:
             case Call(Name(name), arguments, ()):
@@ -84,14 +84,14 @@ class _Reader(BodyReader):
                     help = suggestion(name, functions.names())
                     expected = "a function of runtime/kernels/ that takes shapes, and gives the result's"
                     self.wrong(f'unknown function "{name}"', over, expected, help)
-                elif list(arguments) != [Name(t) for t in self.tensors]:
+                elif list(arguments) != [Name(o) for o in operands]:
                     self.wrong(
                         f"{name} gets the shapes of all operands, in their order",
                         over,
-                        f"over {name}({', '.join(self.tensors)})",
+                        f"over {name}({', '.join(operands)})",
                     )
             case _:
-                expected = f"over shapes({', '.join(self.tensors)}), a function that words errors"
+                expected = f"over shapes({', '.join(operands)}), a function that words errors"
                 self.wrong("this says nothing of shapes", over, expected)
 
     def out(self, target: Expr) -> tuple[str, ...]:
@@ -205,13 +205,11 @@ class _Reader(BodyReader):
         if not {*first.dims} & {*second.dims} - {*out}:
             self.wrong("nothing is summed", target, "a dim of both operands that the result has not")
 
-    def operands(self, factors: tuple[Factor, Factor], added: str, at: Expr) -> None:
-        """Report Tensors that are not used, or twice."""
-        used = [f.name for f in factors] + [added] * bool(added)
+    def operands(self, used: Sequence[str], at: Expr) -> None:
+        """Report Tensors that are not used."""
         for name in self.tensors:
-            if used.count(name) != 1:
-                times = "not used" if name not in used else "used twice"
-                self.wrong(f'"{name}" is {times}', at, "each Tensor once")
+            if name not in used:
+                self.wrong(f'"{name}" is not used', at, "each Tensor")
 
 
 def _is_product(expr: Expr) -> bool:
@@ -245,16 +243,17 @@ def derivatives_of_contraction(schema: Schema, body: Located, place: Place) -> l
     made = _Reader(schema, body, None, Report()).contraction()
     if made is None:
         return []
-    formulas = {f.name: _gradient(made, n) for n, f in enumerate(made.factors)}
+    gradients = [(f.name, _gradient(made, n)) for n, f in enumerate(made.factors)]
     tangent = f"{_product(made, '_t', '_p')} + {_product(made, '_p', '_t')}"
     if made.alpha:
         tangent = f"scaled_by({tangent}, {made.alpha})"
     if made.added:
-        formulas[made.added] = f"scaled_by(grad, {made.beta}.conjugate())" if made.beta else "grad"
+        gradients += [(made.added, f"scaled_by(grad, {made.beta}.conjugate())" if made.beta else "grad")]
         moved = f"scaled_by({made.added}_t, {made.beta})" if made.beta else f"{made.added}_t"
         moved = f"({moved} if {made.added}_p is not None else 0)" if made.optional else moved
         tangent = f"{tangent} + {moved}"
     name, key = str(replace(schema.name, namespace="")), body.key
+    formulas = {used: " + ".join([g for other, g in gradients if other == used]) for used, _ in gradients}
     fields = {"name": name, **formulas, "result": tangent}
     return [Entry("derivatives", place, {k: Located(v, place, key) for k, v in fields.items()})]
 
@@ -282,7 +281,8 @@ def _batching(made: Contraction, place: Place) -> dict[str, Located]:
     parts = {"decompose": Located(_decomposed(made), place)}
     for one, other in (made.factors, made.factors[::-1]):
         first = one.dims[:1]
-        if first == made.out[:1] and first == one.several[:1] and not {*first} & {*other.dims}:
+        own = first == one.several[:1] and not {*first} & {*other.dims}
+        if first == made.out[:1] and own and made.operands.count(one.name) == 1:
             return {one.name: Located("leading", place), "else": Located(parts, place)}
     return parts
 

@@ -73,17 +73,17 @@ def follows_of_windows(schema: Schema, body: Located) -> dict[str, Located]:
     return {key: Located(value, body.place) for key, value in follows.items()}
 
 
-def read_at(tensor: str, places: str, dims: int) -> str:
+def read_at(tensor: str, places: str, dims: str) -> str:
     """The elements of a Tensor at places that count through its last dims."""
-    if dims == 1:
+    if dims == "1":
         return f"{tensor}.gather(-1, {places})"
     return f"{tensor}.flatten(-{dims}).gather(-1, {places}.flatten(-{dims})).reshape({places}.shape)"
 
 
-def added_at(tensor: str, places: str, shape: str, dims: int) -> str:
+def added_at(tensor: str, places: str, shape: str, dims: str) -> str:
     """Zeros of a shape, to which elements are added at such places."""
     zeros = f"{tensor}.new_zeros({shape})"
-    if dims == 1:
+    if dims == "1":
         return f"{zeros}.scatter_add(-1, {places}, {tensor})"
     given = f"{places}.flatten(-{dims}), {tensor}.flatten(-{dims})"
     return f"{zeros}.flatten(-{dims}).scatter_add(-1, {given}).reshape({shape})"

@@ -17,7 +17,7 @@ from .creation import as_number, as_scalar, cast_number, check_scalar
 from .dims import wrap_dim
 from .dtypes import INT64, is_complex
 from .flat_index import positions, put_along, take_along
-from .index_checks import check_bounds, check_integer_index, check_single, check_vector
+from .index_checks import all_in_range, check_bounds, check_integer_index, check_single, check_vector
 from .pointwise import scaled
 from .scatter_add import add_at, add_in_rows, add_slices, places_of_slices
 from .tables import elements_along, fold_along, fold_elements, fold_rows
@@ -281,10 +281,36 @@ def check_gather_slices(self: Array, dim: int, index: Array) -> int:
     return dim
 
 
-def gather_slices(check: Check, self: Array, dim: int, index: Array) -> Array:
-    """The slices of ``self`` along ``dim`` at ``index`` (1-d or 0-d). IndexError for an index out of bounds,
-    and what ``check`` raises."""
+def check_gather_whole(self: Array, dim: int, index: Array) -> int:
+    """``dim`` from 0. RuntimeError for an index that is none of integers, and for a number."""
+    dim = wrap_dim(dim, self.ndim)
+    check_integer_index(index)
+    if not self.ndim:
+        raise RuntimeError("a number has no slices")
+    return dim
+
+
+def check_scatter_whole(self: Array, dim: int, index: Array, source: Array) -> int:
+    """``dim`` from 0. What ``check_gather_whole`` raises; RuntimeError for a source of another dtype, or that
+    has not a slice for each index."""
+    dim = check_gather_whole(self, dim, index)
+    if self.dtype != source.dtype:
+        raise RuntimeError(f"self ({self.dtype}) and source ({source.dtype}) must have the same scalar type")
+    behind = self.shape[dim + 1 :]
+    expected = (*self.shape[:dim], *index.shape, *behind)
+    if source.shape != expected and (dim or source.size != index.size * math.prod(behind)):
+        raise RuntimeError(f"expected a gradient of shape {[*expected]}, but got {[*source.shape]}")
+    return dim
+
+
+def gather_slices(check: Check, self: Array, dim: int, index: Array, whole: bool = False) -> Array:
+    """The slices of ``self`` along ``dim`` at ``index``, 1-d or 0-d; or ``whole``, of any shape, which stands
+    in the place of the dim. IndexError for an index out of bounds, and what ``check`` raises."""
     dim = check(self, dim, index)
+    if whole:
+        if not all_in_range(index, self.shape[dim]):
+            raise IndexError("index out of range in self")
+        return self.take(index, dim, mode="wrap")
     if self.ndim == 0:
         check_bounds(index, 1, 0, IndexError)
         return self.copy()
@@ -302,10 +328,13 @@ def scatter_slices(
     include_self: bool = True,
     fresh: bool = False,
     factor: Number = 1,
+    by_count: bool = False,
+    skipped: int | None = None,
 ) -> Array:
-    """``self`` changed by the slices of ``source``, times a factor, at ``index`` (1-d or 0-d) along ``dim``.
+    """``self`` changed by the slices of ``source``, times a factor, at ``index`` along ``dim``.
 
-    As ``scatter_along``; but an index out of bounds is an IndexError, unless slices are added.
+    As ``scatter_along``; but an index out of bounds is an IndexError, unless slices are added. ``by_count``:
+    each is divided by how often its index is there. The slice ``skipped``, if there is one, stays.
     """
     dim = check(self, dim, index, source)
     if fold not in PLAIN:
@@ -320,19 +349,27 @@ def scatter_slices(
         source = np.asarray(scaled(source, as_number(factor, source.dtype)))
     outer = math.prod(shape[:dim]) if dim else 1
     inner = source.size // (outer * index.size)
-    values = source.reshape(outer, index.size, inner)
-    _fold_slices(out.reshape(outer, shape[dim], inner), index.reshape(-1), values, fold, include_self)
+    values, places = source.reshape(outer, index.size, inner), index.reshape(-1)
+    shares = (1 / np.bincount(places).take(places)).astype(out.dtype) if by_count else None
+    table = out.reshape(outer, shape[dim], inner)
+    stays = None if skipped is None or not 0 <= skipped < shape[dim] else table[:, skipped].copy()
+    _fold_slices(table, places, values, fold, include_self, shares)
+    if stays is not None:
+        table[:, skipped] = stays
     return out
 
 
-def _fold_slices(out: Array, index: Array, values: Array, fold: str, include_self: bool) -> None:
-    """Work ``values`` (a, k, b) into ``out`` (a, n, b; contiguous, in place) at ``index`` (k)."""
+def _fold_slices(
+    out: Array, index: Array, values: Array, fold: str, include_self: bool, factors: Array | None
+) -> None:
+    """Work ``values`` (a, k, b) into ``out`` (a, n, b; contiguous, in place) at ``index`` (k); what is added
+    is multiplied by any ``factors`` (k)."""
     if fold == "set" or not include_self:
         out[:, index] = values if fold == "set" else identity_of(fold, out.dtype)
     if fold == "set":
         return
     if REDUCTIONS[fold] is np.add:
-        add_slices(out, index, values)
+        add_slices(out, index, values, factors)
     elif not fold_rows(out, index, values, fold):
         places = places_of_slices(index, out.shape)
         REDUCTIONS[fold].at(out.reshape(-1), places, values.reshape(-1))

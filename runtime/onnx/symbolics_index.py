@@ -95,11 +95,11 @@ def in_corner(self: Ref, sizes: Any) -> Ref:
     return made
 
 
-def gather_slices(self: Ref, dim: int, index: Ref) -> Ref:
+def gather_slices(self: Ref, dim: int, index: Ref, whole: bool = False) -> Ref:
     """The slices at indices of a dimension."""
     if not self.ndim:
         return identity(self)
-    made: Ref = onnx.Gather(self, _line(index), axis=dim % self.ndim)
+    made: Ref = onnx.Gather(self, index if whole else _line(index), axis=dim % self.ndim)
     return made
 
 
@@ -256,8 +256,16 @@ def scatter_slices(
     include_self: bool = True,
     fresh: bool = False,
     factor: Any = 1,
+    by_count: bool = False,
+    skipped: int | None = None,
 ) -> Ref:
     """The tensor changed by slices, times a factor, at indices of a dimension."""
+    if by_count or (skipped is not None and skipped >= 0):
+        raise Unsupported("slices that do not count in full")
+    if index.ndim != 1 and source.ndim - self.ndim == index.ndim - 1:  # the indices stand in the place of dim
+        sizes = [*self.shape]
+        sizes[dim] = -1
+        source, index = reshaped(source, sizes), reshaped(index, (-1,))
     return _put_slices(self, dim, index, scaled(source, factor), _fold(fold, include_self))
 
 

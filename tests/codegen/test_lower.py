@@ -6,11 +6,14 @@ import re
 
 import pytest
 
+from tengen.ir.expressions import Name
 from tengen.ir.kernels import NativeKernel, Operand
 from tengen.ir.lower.instructions import Instructions, Kind, Unlowerable, Value
 from tengen.ir.lower.kernels import lower, lower_row, read_body, read_routine, read_statements, row_of
+from tengen.ir.lower.nests import Nest
 from tengen.ir.lower.passes import Plan
 from tengen.ir.lower.scalars import ScalarLowering
+from tengen.ir.reader import read_expression
 from tengen.ir.writer import write
 
 SQUARED = {"squared": {s: read_routine("x: result = x * x") for s in ("float32", "float64")}}
@@ -109,6 +112,24 @@ def test_passes_over_rows() -> None:
     # What is still needed when all results are written has no memory.
     late = kernel("x[n]", "y[n] s", "y = costly(x); s = sum(costly(x) * sum(costly(x)))")
     assert passes(late) == ["sum(costly(x)); y = costly(x)", "sum(costly(x) * sum(costly(x)))"]
+
+
+def test_values_hold_until_a_dim_is_gone_through_anew() -> None:
+    nest = Nest(kernel("x[n] s", "y[n]", "y = x * s"), {}, "float32")
+    x, s = Name("x"), Name("s")
+    with nest.outer(), nest.scope({"n": "%i"}):
+        found = nest.value(x), nest.value(s)
+        with nest.scope({}):
+            assert (nest.value(x), nest.value(s)) == found
+        with nest.scope({"n": "%j"}):
+            assert nest.value(x) != found[0] and nest.value(s) == found[1]
+        assert nest.value(x) == found[0]
+    # What is the same in a loop is computed before it, and nothing else.
+    with nest.outer():
+        nest.prepare([read_expression("x * (s + 1)")])
+        lines = len(nest.body.lines)
+        nest.value(read_expression("s + 1"))
+        assert len(nest.body.lines) == lines and "fadd" in nest.body.lines[-1]
 
 
 def test_rows_of_tables_read_back() -> None:

@@ -53,6 +53,7 @@ def test_what_is_never_complex_has_none() -> None:
     assert write(real(tree("f(t.conj(), x.conj().conj()).conj() + x.conj_physical()"))) == (
         "f(t, x) + x.conj_physical()"
     )
+    assert write(real(tree("1j * t if x.is_complex() else t if not x.is_complex() else x"))) == "t"
 
 
 def test_calls_in_common_are_made_once() -> None:

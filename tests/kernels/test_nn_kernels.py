@@ -9,6 +9,7 @@ import pytest
 from nn_oracle import check, check_gradients, leaf, rand
 
 import tengen
+from tengen.kernels import scatter
 from tengen.kernels.nn import (
     activation,
     batch_norm,
@@ -255,20 +256,19 @@ def test_embedding(scale: bool, padding_idx: int) -> None:
     weight, indices = rand(6, 3), np.array([[1, 2, 2], [5, 1, 1]])
     t = leaf(weight)
     out = torch.embedding(t, torch.tensor(indices), padding_idx, scale)
-    check(embedding.embedding(weight, indices, padding_idx, scale, False), out)
+    check(scatter.gather_slices(embedding.check_table, weight, 0, indices, True), out)
     grad = rand(*out.shape)
-    got = embedding.embedding_dense_backward(grad, indices, 6, padding_idx, scale)
+    added = (scatter.check_scatter_whole, np.zeros((6, 3)), 0, indices, grad, "sum", True, True, 1)
+    got = scatter.scatter_slices(*added, scale, padding_idx)
     check_gradients([got], out, [t], grad)
 
 
 def test_embedding_errors() -> None:
-    with pytest.raises(IndexError):
-        embedding.embedding(rand(3, 2), np.array([3]), -1, False, False)
-    with pytest.raises(IndexError):
-        embedding.embedding(rand(3, 2), np.array([-1]), -1, False, False)
-    with pytest.raises(RuntimeError):
-        embedding.embedding(rand(3, 2), np.array([1.0]), -1, False, False)
-    assert embedding.embedding_dense_backward(rand(0, 2), np.zeros(0, np.int64), 3, -1, False).shape == (3, 2)
+    for index, error in ((3, IndexError), (-1, IndexError), (1.0, RuntimeError)):
+        with pytest.raises(error):
+            scatter.gather_slices(embedding.check_table, rand(3, 2), 0, np.array([index]), True)
+    with pytest.raises(RuntimeError, match="2-D"):
+        scatter.gather_slices(embedding.check_table, rand(3), 0, np.array([1]), True)
 
 
 def test_dropout() -> None:

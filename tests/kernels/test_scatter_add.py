@@ -9,7 +9,6 @@ import pytest
 from kernel_oracle import DTYPES, random
 
 from tengen.kernels import index, index_checks, scatter, scatter_add as additions
-from tengen.kernels.nn import embedding
 
 INTEGERS = ["bool", "uint8", "int8", "int16", "int32", "int64"]
 
@@ -119,8 +118,8 @@ def test_nothing_is_added_out_of_range(loops: str, wrong: list[int]) -> None:
         scatter.scatter_slices(scatter.check_scatter_slices, x, 0, at, g, "sum")
     with pytest.raises(RuntimeError, match="out of bounds"):
         scatter.scatter_along(scatter.check_scatter, x, 0, np.tile(at.reshape(-1, 1), 3), g, "sum")
-    with pytest.raises(IndexError, match="out of range in self"):
-        embedding.embedding_dense_backward(g, at, 7, -1, False)
+    with pytest.raises(RuntimeError, match="out of bounds"):
+        scatter.scatter_slices(scatter.check_scatter_whole, x, 0, at, g, "sum")
     if 7 in wrong:
         with pytest.raises(IndexError, match="out of bounds"):
             index.index_put(x, (at,), g, True)
@@ -156,4 +155,5 @@ def test_embedding_gradient(loops: str, padding: int, by_frequency: bool) -> Non
     for at, row in zip(places.reshape(-1), grad.reshape(-1, 6), strict=True):
         if at != padding:
             expected[at] += row / (np.count_nonzero(places == at) if by_frequency else 1)
-    close(embedding.embedding_dense_backward(grad, places, 7, padding, by_frequency), expected)
+    added = (scatter.check_scatter_whole, np.zeros((7, 6)), 0, places, grad, "sum", True, True, 1)
+    close(scatter.scatter_slices(*added, by_frequency, padding), expected)

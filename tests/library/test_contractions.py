@@ -53,6 +53,16 @@ OPERATORS = """\
   body: out[*a, *c] = sum(self[*a, j] * other[*c, j])
   samples: ["[2, 3, 4], [5, 4]", "[4], [4]", "[4], [2, 3, 4]"]
   reference: np.tensordot(self, other, (-1, -1))
+
+- func: gram_of(Tensor self) -> Tensor
+  body: out[*b, i, k] = sum(self[*b, i, j] * conj(self[*b, k, j]))
+  samples: ["[3, 4]", "[2, 3, 4]", "[0, 4]", "[3, 0]"]
+  reference: np.einsum('...ij,...kj->...ik', self, np.conj(self))
+
+- func: mixed_with_itself_of(Tensor self, Tensor other, Scalar beta, Scalar alpha) -> Tensor
+  body: out[i, k] = beta * self + alpha * sum(self[i, j] * other[j, k])
+  samples: ["[3, 3], [3, 3], 2, 3"]
+  reference: beta * self + alpha * (self @ other)
 """
 WITHOUT_NUMPY = """
 import tengen, contractlib
@@ -63,7 +73,7 @@ for name, arguments in (
     ("adjoint_by", ((4, 3), (4, 2))), ("each_by_vector", ((5, 3, 4), (2, 1, 4))),
     ("layer_of", ((2, 3, 4), (5, 4), (3, 1))),
     ("mixed_of", ((2, 1), (3, 4), (2, 4))), ("crossed_of", ((2, 3, 4, 5), (4, 3, 5, 3))),
-    ("pairs_of", ((2, 3, 4), (5, 4))),
+    ("pairs_of", ((2, 3, 4), (5, 4))), ("gram_of", ((2, 3, 4),)),
 ):
     f = getattr(ops, name)
     given = [tengen.rand(s, dtype=tengen.complex128).requires_grad_() for s in arguments]
@@ -101,5 +111,5 @@ def test_all_that_follows(workshop: Workshop) -> None:
     found = workshop.tengen(
         "verify", "--strict", *[f"contractlib::{n.partition('(')[0]}" for n in names], folder="contractlib"
     )
-    assert "8 operators verified" in found
+    assert "10 operators verified" in found
     workshop.python(WITHOUT_NUMPY)

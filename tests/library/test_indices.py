@@ -158,6 +158,40 @@ OPERATORS = """\
     scattered_with(np.zeros(sizes, rows.dtype), dim, index if keepdim else np.expand_dims(index, dim),
     rows if keepdim else np.expand_dims(rows, dim), 'sum', True)
 
+- func: table_of(Tensor table, Tensor index) -> Tensor
+  body: |
+    over table[0: m], index[*n]
+    out = table[index]
+  samples: ["[3, 4], ints([2, 5], 0, 3)", "[3, 4, 2], ints([], 0, 3)", "[3], ints([0, 2], 0, 3)"]
+  errors:
+    - "[3, 4], ints([2], 3, 5): IndexError"
+    - "[3, 4], [2]: RuntimeError"
+    - "[], ints([2], 0, 1): RuntimeError"
+  reference: table[index]
+
+- func: add_to_table_of(Tensor self, Tensor index, Tensor source, int dim=0) -> Tensor
+  body: |
+    over self[dim: m], index[*n], source[*n]
+    out[index] = out[index] + source
+  samples:
+    - "[3, 4], ints([2, 5], 0, 3), [2, 5, 4]"
+    - "[2, 4], ints([3], 0, 4), [2, 3], 1"
+    - "[3, 2], ints([], 0, 3), [2]"
+  errors: ["[3, 4], ints([2, 5], 0, 3), [2, 4]: RuntimeError"]
+  reference: >
+    slices_added(self, dim, index.reshape(-1), source.reshape(-1, *self.shape[1:]) if dim == 0 else source, 1)
+
+- func: used_rows_of(Tensor src, Tensor index, int rows, int left_out, bool by_count) -> Tensor
+  body: |
+    over zeros(rows, src.shape[-1])[0: m], index[*n], src[*n]
+    out[index] = out[index] + (src / count(index) if by_count else src) if index != left_out else out[index]
+  dtypes: floating
+  refuse: {src.ndim == 0: "there are no rows"}
+  samples:
+    - "[2, 3, 4], values([[0, 1, 1], [3, 1, 0]], dtype=int64), 5, 3, True"
+    - "[2, 4], ints([2], 0, 3), 3, -1, False"
+  reference: rows_back(src, index, rows, left_out, by_count)
+
 - func: most_of(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
   body: |
     over self[dim: m], index[dim: n], src[dim: n]
@@ -194,6 +228,7 @@ calls = {
     "at_of": (x, along - 5), "put_at_of": (x, row, r[0, :3], True), "zeros_and_of": (r, (3, 4), row, 0),
     "found_of": (x, 1, row), "class_of": (x, row), "mark_one_of": (x, 1, row, r[:, 0]),
     "shown_of": (r[:, 0], 1, row, (3, 4), False),
+    "table_of": (x, along % 3), "add_to_table_of": (x, along % 3, tengen.rand(2, 4, 4, dtype=F)),
 }
 #: tengen's operators of which these are twins, whose derivatives are declared.
 twins = {
@@ -203,6 +238,8 @@ twins = {
     "add_rows_of": tengen.index_add, "put_rows_of": tengen.index_copy, "clear_rows_of": tengen.index_fill,
     "at_of": tengen.take, "put_at_of": lambda x, index, s, add: x.put(index, s, add),
     "zeros_and_of": lambda s, sizes, index, dim: s.new_zeros(sizes).index_add(dim, index, s),
+    "table_of": lambda x, index: x[index],
+    "add_to_table_of": lambda x, index, s: x.index_add(0, index.flatten(), s.reshape(8, 4)),
     "found_of": lambda x, dim, index: x.gather(dim, index.unsqueeze(dim)).squeeze(dim),
     "class_of": lambda x, target: x.gather(1, target.unsqueeze(1)).squeeze(1),
     "mark_one_of": lambda x, dim, index, s: x.scatter(dim, index.unsqueeze(dim), s.unsqueeze(dim)),

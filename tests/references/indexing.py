@@ -29,6 +29,16 @@ def gathered_without(self: Array, dim: int, index: Array) -> Array:
     return gathered(self, dim, np.expand_dims(index, dim)).squeeze(dim) if self.ndim else self[...]
 
 
+def rows_back(grad: Array, indices: Array, rows: int, padding: int, by_frequency: bool) -> Array:
+    """The gradient of the table of which rows were looked up."""
+    found = np.zeros((rows, grad.shape[-1]), dtype=grad.dtype)
+    for place in np.ndindex(*indices.shape):
+        row = indices[place]
+        if row != padding:
+            found[row] += grad[place] / (np.sum(indices == row) if by_frequency else 1)
+    return found
+
+
 def folded(values: list[Any], reduce: str | None, dtype: Any) -> Any:
     """The values that meet in one place, taken together."""
     if reduce is None:

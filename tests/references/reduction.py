@@ -64,8 +64,9 @@ def placed(grad: Array, dim: int, indices: Array, sizes: Any, keepdim: bool) -> 
         return grad
     if not keepdim:
         grad, indices = np.expand_dims(grad, dim), np.expand_dims(indices, dim)
-    out = np.zeros(sizes, grad.dtype)
-    np.put_along_axis(out, indices, grad, dim)
+    out, d = np.zeros(sizes, grad.dtype), dim % len(sizes)
+    for place in np.ndindex(*indices.shape):
+        out[(*place[:d], indices[place], *place[d + 1 :])] = grad[place]
     return out
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -132,16 +132,6 @@ def taken_by_mask(grad: Array, mask: Array, sizes: Shape) -> Array:
     taken = grad[np.broadcast_to(mask, grad.shape)]
     found[: taken.size] = taken
     return found.reshape(sizes)
-
-
-def rows_back(grad: Array, indices: Array, rows: int, padding: int, by_frequency: bool) -> Array:
-    """The gradient of the table of which rows were looked up."""
-    found = np.zeros((rows, grad.shape[-1]), dtype=grad.dtype)
-    for place in product(*map(range, indices.shape)):
-        row = indices[place]
-        if row != padding:
-            found[row] += grad[place] / (np.sum(indices == row) if by_frequency else 1)
-    return found
 
 
 def chunks_joined(tensors: Any, dim: int, num_chunks: int) -> Array:

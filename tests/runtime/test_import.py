@@ -41,7 +41,9 @@ def test_import_leaves_the_collector_as_it_was(collecting):
 def test_import_leaves_frozen_what_was():
     code = "import gc; gc.freeze(); before = gc.get_freeze_count(); import tengen; "
     assert run(code + "print(0 <= before - gc.get_freeze_count() < before / 10)").strip() == "True"
-    assert run("import gc, tengen; print(gc.get_freeze_count())").strip() == "0"
+    # Python 3.12 has some frozen when it begins.
+    code = "import gc; before = gc.get_freeze_count(); import tengen; "
+    assert run(code + "print(gc.get_freeze_count() <= before)").strip() == "True"
 
 
 def test_kernels_are_imported_when_they_are_first_called():

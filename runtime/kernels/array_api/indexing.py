@@ -12,6 +12,7 @@ import numpy as np
 from .. import index as host_index, index_checks as checks, scatter as host_scatter
 from ..creation import check_scalar
 from ..index import check_index_put, index_shape
+from ..nn import embedding as host_embedding
 from .common import Array, as_array, cast, flat, is_array, is_bool, is_integral, moved_back, number_of
 
 Shape = Sequence[int]
@@ -59,6 +60,9 @@ check_scatter = _of_any(host_scatter.check_scatter)
 check_gather_slices = _of_any(host_scatter.check_gather_slices)
 check_scatter_slices = _of_any(host_scatter.check_scatter_slices)
 check_fill_slices = _of_any(host_scatter.check_fill_slices)
+check_gather_whole = _of_any(host_scatter.check_gather_whole)
+check_scatter_whole = _of_any(host_scatter.check_scatter_whole)
+check_table = _of_any(host_embedding.check_table)
 check_index_copy = _of_any(host_index.check_index_copy)
 
 
@@ -137,9 +141,18 @@ def _folded(xp: Any, self: Array, places: Array, values: Any, fold: str, include
 # -- slices along a dimension ----------------------------------------------------------------------
 
 
-def gather_slices(xp: Any, check: Check, self: Array, dim: int, index: Array) -> Array:
-    """The slices of ``self`` along ``dim`` at ``index`` (1-d or 0-d, not negative)."""
+def _check_in_range(size: int, index: Any) -> None:
+    if not checks.all_in_range(index, size):
+        raise IndexError("index out of range in self")
+
+
+def gather_slices(xp: Any, check: Check, self: Array, dim: int, index: Array, whole: bool = False) -> Array:
+    """The slices of ``self`` along ``dim`` at ``index``, 1-d or 0-d, or ``whole``, of any shape."""
     d = check(xp, self, dim, index)
+    if whole:
+        index = xp.checked(index, partial(_check_in_range, self.shape[d]))
+        found = xp.take(self, flat(xp, index), axis=d)
+        return xp.reshape(found, (*self.shape[:d], *index.shape, *self.shape[d + 1 :]))
     if not self.ndim:
         return self
     index = check_bounds(xp, index, self.shape[d], d, IndexError)
@@ -168,8 +181,11 @@ def scatter_slices(
     include_self: bool = True,
     fresh: bool = False,
     factor: Number = 1,
+    by_count: bool = False,
+    skipped: int | None = None,
 ) -> Array:
-    """``self`` changed by the slices of ``source``, times a factor, at ``index`` along ``dim``."""
+    """``self`` changed by the slices of ``source``, times a factor, at ``index`` along ``dim``, as
+    ``kernels.scatter.scatter_slices`` says."""
     d = check(xp, self, dim, index, source)
     host_scatter.check_fold(fold, xp.numpy_dtype(self.dtype))
     if not index.size:
@@ -177,8 +193,18 @@ def scatter_slices(
     error = RuntimeError if fold == "sum" and include_self else IndexError
     index = check_bounds(xp, index, self.shape[d] if self.ndim else 1, d, error)
     source = source if factor == 1 else source * number_of(factor, self.dtype, xp)
+    if by_count:
+        at = flat(xp, cast(xp, index, xp.int64))
+        ones = xp.ones((index.size,), dtype=source.dtype)
+        counts = xp.scatter(xp.zeros((self.shape[d],), dtype=source.dtype), at, ones, "add")
+        inner = prod(self.shape[d + 1 :])
+        source = xp.reshape(source, (-1, index.size, inner)) / xp.reshape(xp.at(counts, at), (-1, 1))
     places = _rows(xp, tuple(self.shape), d, index)
-    return _folded(xp, self, flat(xp, places), flat(xp, source), fold, include_self)
+    made = _folded(xp, self, flat(xp, places), flat(xp, source), fold, include_self)
+    if skipped is None:
+        return made
+    number = xp.reshape(xp.arange(self.shape[d], dtype=xp.int64), (-1,) + (1,) * (self.ndim - d - 1))
+    return xp.where(number == skipped, self, made)
 
 
 def fill_slices(xp: Any, check: Check, self: Array, dim: int, index: Array, value: Any) -> Array:

@@ -1,4 +1,4 @@
-"""Losses, embeddings and their gradients; the names are those of ``kernels.nn.loss`` and ``embedding``."""
+"""Losses and their gradients; the names are those of ``kernels.nn.loss``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from ..index_checks import all_in_range
 from ..nn import loss as host
 from ..nn.common import MEAN, NONE, SUM, check_reduction, loss_scale
 from .common import Array, as_array, cast, flat
@@ -136,72 +135,3 @@ def nll_backward(
     classes = xp.reshape(xp.arange(self.shape[1], dtype=xp.int64), shape)
     chosen = xp.expand_dims(safe, axis=1) == classes
     return xp.where(chosen, values, xp.zeros_like(values))
-
-
-# -- embeddings ---------------------------------------------------------------------------------
-
-
-def embedding(
-    xp: Any, weight: Array, indices: Array, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
-) -> Array:
-    """``weight[indices]``: shape (*indices.shape, columns). RuntimeError for a ``weight`` that is no matrix,
-    and for indices other than int32 and int64."""
-    if weight.ndim != 2:
-        raise RuntimeError("'weight' must be 2-D")
-    if indices.dtype not in (xp.int64, xp.int32):
-        raise RuntimeError(
-            "Expected tensor for argument 'indices' to have one of the scalar types int64, int32; "
-            f"but got {indices.dtype}"
-        )
-    indices = _check_rows(xp, indices, weight.shape[0])
-    rows = _row_places(xp, indices, weight.shape[1])
-    if not rows.size:
-        return xp.zeros((*indices.shape, weight.shape[1]), dtype=weight.dtype)
-    found = xp.at(flat(xp, weight), flat(xp, rows))
-    return xp.reshape(found, (*indices.shape, weight.shape[1]))
-
-
-def _check_rows(xp: Any, indices: Array, count: int) -> Array:
-    return xp.checked(indices, partial(_check_in_range, count))
-
-
-def _check_in_range(count: int, indices: Any) -> None:
-    if not all_in_range(indices, count):
-        raise IndexError("index out of range in self")
-
-
-def _row_places(xp: Any, indices: Array, columns: int) -> Array:
-    rows = xp.reshape(cast(xp, indices, xp.int64), (-1, 1)) * columns
-    return rows + xp.arange(columns, dtype=xp.int64)
-
-
-def embedding_dense_backward(
-    xp: Any,
-    grad_output: Array,
-    indices: Array,
-    num_weights: int,
-    padding_idx: int,
-    scale_grad_by_freq: bool,
-) -> Array:
-    """Each row's gradients added up, (num_weights, columns); the row ``padding_idx`` gets none. RuntimeError
-    for a gradient that has not a row for each index."""
-    columns = grad_output.shape[-1]
-    if grad_output.shape[:-1] != indices.shape and grad_output.size != indices.size * columns:
-        raise RuntimeError(
-            f"embedding_dense_backward: expected a gradient of shape {[*indices.shape, '*']}, but got "
-            f"{list(grad_output.shape)}"
-        )
-    zeros = xp.zeros((num_weights * columns,), dtype=grad_output.dtype)
-    if not grad_output.size:
-        return xp.reshape(zeros, (num_weights, columns))
-    indices = _check_rows(xp, indices, num_weights)
-    values = xp.reshape(grad_output, (-1, columns))
-    if scale_grad_by_freq:
-        places = flat(xp, cast(xp, indices, xp.int64))
-        ones = xp.ones((indices.size,), dtype=grad_output.dtype)
-        counts = xp.scatter(xp.zeros((num_weights,), dtype=grad_output.dtype), places, ones, "add")
-        values = values / xp.reshape(xp.at(counts, places), (-1, 1))
-    places = flat(xp, _row_places(xp, indices, columns))
-    result = xp.reshape(xp.scatter(zeros, places, flat(xp, values), "add"), (num_weights, columns))
-    row = xp.reshape(xp.arange(num_weights, dtype=xp.int64), (-1, 1))
-    return xp.where(row == padding_idx, xp.zeros_like(result), result)

@@ -64,10 +64,13 @@ def scatter_along(
     return MetaArray(self.shape, self.dtype)
 
 
-def gather_slices(check: Check, self: MetaArray, dim: int, index: MetaArray) -> MetaArray:
+def gather_slices(
+    check: Check, self: MetaArray, dim: int, index: MetaArray, whole: bool = False
+) -> MetaArray:
     """The result of ``kernels.scatter.gather_slices``, without elements, and what ``check`` raises."""
     dim = check(self, dim, index)
-    return MetaArray((*self.shape[:dim], index.size, *self.shape[dim + 1 :]) if self.ndim else (), self.dtype)
+    sizes = index.shape if whole else (index.size,)
+    return MetaArray((*self.shape[:dim], *sizes, *self.shape[dim + 1 :]) if self.ndim else (), self.dtype)
 
 
 def scatter_slices(

@@ -163,13 +163,6 @@ def meta_col2im(
     return MetaArray(shape, self.dtype)
 
 
-def meta_embedding(weight: MetaArray, indices: MetaArray) -> MetaArray:
-    """A row for each index. RuntimeError for a ``weight`` that is no matrix."""
-    if weight.ndim != 2:
-        raise RuntimeError("'weight' must be 2-D")
-    return MetaArray((*indices.shape, weight.shape[1]), weight.dtype)
-
-
 def meta_embedding_bag(
     weight: MetaArray,
     indices: MetaArray,

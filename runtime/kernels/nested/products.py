@@ -10,9 +10,10 @@ import numpy as np
 from ..contractions import linear
 from ..matmul import linear_input_shape, linear_shape, linear_weight_shape
 from ..nn.dropout import native_dropout, native_dropout_backward
-from ..nn.embedding import embedding
+from ..nn.embedding import check_table
 from ..nn.normalization import native_layer_norm_backward
 from ..reduced import upcast
+from ..scatter import gather_slices
 from .array import Array, JaggedArray, RaggedArray
 from .reductions import is_over_ragged
 
@@ -197,4 +198,4 @@ def nested_dropout_backward(grad_output: RaggedArray, mask: RaggedArray, scale: 
 
 def nested_embedding(weight: Array, indices: RaggedArray) -> RaggedArray:
     """The rows of ``weight`` for the indices in the components, which get one more dimension."""
-    return indices.of_rows(embedding(weight, indices.rows(0), -1, False, False), 0)
+    return indices.of_rows(gather_slices(check_table, weight, 0, indices.rows(0), True), 0)
