@@ -20,6 +20,8 @@ from tengen.codegen.model.diagnostics import DeclarationErrors
 from tengen.codegen.parse.schema import parse_schema
 from tengen.codegen.pipeline import load
 from tengen.codegen.specialise.bindings import NUMPY_WORDS
+from tengen.ir.expressions import names_in
+from tengen.ir.factories import Factory
 from tengen.testing.declared import declarations
 
 if TYPE_CHECKING:
@@ -52,6 +54,9 @@ def test_every_name_that_generated_code_uses_is_reserved() -> None:
     own |= {name for body in bodies for name, _ in body.statements}  # of lambdas
     moves = [o.move for o in DECLARED.operators if o.move is not None]
     own |= {name for move in moves for name in (*move.sizes, *move.places, *move.numbers)}
+    factories = [o.said for o in DECLARED.operators if isinstance(o.said, Factory)]
+    own |= {name for f in factories for target, _ in f.lines for name in names_in(target)}
+    own |= {place for f in factories for place in f.places}
     for schema in schemas:
         results = [r.name or f"result{i}" for i, r in enumerate(schema.returns)]
         own |= {*results, *(f"grad_{name}" for name in results)}
