@@ -131,15 +131,15 @@ def composites_that_raise_in_silence() -> int:
 # Five rose once: sampling images on grids was a composite of gathers, at seven times PyTorch's time. The
 # lines rose once more: what moves elements as bodies say serves all such operators, and few are declared so.
 RATCHETS: dict[Callable[[], int], int] = {
-    kernels_without_a_body: 154,
-    native_kernels_apart: 68,
+    kernels_without_a_body: 144,
+    native_kernels_apart: 63,
     formulas_with_helpers: 129,
     thresholds: 66,
     functions_that_fork: 51,
     fast_paths_by_hand: 9,
     texts_read_back: 0,
     largest_ring: 16,
-    lines_by_hand: 124866,
+    lines_by_hand: 124721,
     kernels_that_raise_in_silence: 0,
     composites_that_raise_in_silence: 0,
 }

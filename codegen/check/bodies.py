@@ -46,11 +46,12 @@ from ..model.operators import Primitive
 from ..model.schema import Schema
 from ..model.source import Located
 from ..read.fields import report_scalar
+from ..read.functions import FunctionIndex
 from .body_text import RESULT
 from .reserved import is_called
 
 _HEAD = re.compile(
-    r"over (\w+\[\w+: \w+\](?:, \w+\[(?:\w+: )?\w+\])*|\w+\[\w+\](?:, \w+\[\w+\])*)\s*(?:\n|$)"
+    r"over (\w+\[\w+: \w+\](?:, \w+\[(?:\w+: )?\w+\])*|\w+\[\w+\](?:, \w+\[\w+\])*)( in float64)?\s*(?:\n|$)"
 )
 _OPERAND = re.compile(r"(\w+)\[(?:(\w+): )?(\w+)\]")
 _OPERATORS = frozenset({"+", "-", "*", "/", "**", "-x", *ELEMENTWISE_COMPARISONS})
@@ -92,10 +93,17 @@ def follows_of_rows(schema: Schema, body: Located) -> dict[str, Located]:
 def result_of(body: Body, of_floats: bool) -> str:
     """How the dtypes of results follow, as `result` says it. ``of_floats``: it computes in nothing else."""
     kinds = {*body.kinds}
+    if kinds == {Kind.REAL} and not of_floats:
+        return "real"
     if kinds in ({Kind.CONDITION}, {Kind.INT64}):
         return next(iter(kinds)).value
-    totals = {Kind.TOTAL, Kind.MEAN, Kind.RUNNING} if of_floats and not body.takes_dtype else set()
-    return "same" if kinds <= {Kind.OWN, *totals} else "dynamic"
+    totals = (
+        {Kind.TOTAL, Kind.REAL_TOTAL, Kind.MEAN, Kind.RUNNING}
+        if of_floats and not body.takes_dtype
+        else set()
+    )
+    own = {Kind.OWN, Kind.REAL} if of_floats else {Kind.OWN}
+    return "same" if kinds <= own | totals else "dynamic"
 
 
 def _dims(schema: Schema) -> dict[str, Along]:
@@ -109,19 +117,31 @@ def _dims(schema: Schema) -> dict[str, Along]:
 
 
 def body_of(
-    schema: Schema, located: Located, primitives: Mapping[str, Primitive], report: Report
+    schema: Schema,
+    located: Located,
+    primitives: Mapping[str, Primitive],
+    report: Report,
+    functions: FunctionIndex | None = None,
 ) -> Body | None:
     """The body that a text says; None where it is wrong, which is reported."""
-    return _BodyReader(schema, located, primitives, report).body()
+    return _BodyReader(schema, located, primitives, report, functions).body()
 
 
 class _BodyReader:
     """Reads one body."""
 
     def __init__(
-        self, schema: Schema, located: Located, primitives: Mapping[str, Primitive], report: Report
+        self,
+        schema: Schema,
+        located: Located,
+        primitives: Mapping[str, Primitive],
+        report: Report,
+        functions: FunctionIndex | None,
     ) -> None:
         self.schema, self.located, self.primitives, self.report = schema, located, primitives, report
+        self.functions = functions
+        #: Numbers that functions of kernels give.
+        self.computed: dict[str, Expr] = {}
         self.numbers = {LENGTH} | {a.name for a in schema.arguments if str(a.type) in _NUMBERS}
         self.tensors = [a.name for a in schema.arguments if a.is_tensor]
         self.optional = {a.name for a in schema.arguments if a.is_tensor and a.type.is_optional}
@@ -163,7 +183,8 @@ class _BodyReader:
         self.several = along is not Along.ONE
         statements = tuple([s for target, value in read if (s := self.statement(target, value)) is not None])
         results = self.results(statements)
-        used = tuple([a.name for a in self.schema.arguments if a.name in self.numbers - {LENGTH}])
+        names = {name for _, value in statements for name in names_in(value)}
+        used = tuple([a.name for a in self.schema.arguments if a.name in self.numbers & names - {LENGTH}])
         keeps, takes_dtype = [any([a.name == n for a in self.schema.arguments]) for n in (KEEPDIM, _DTYPE)]
         made = Body(
             dim,
@@ -176,6 +197,8 @@ class _BodyReader:
             takes_dtype,
             statements,
             results,
+            self.wide,
+            tuple(self.computed.items()),
         )
         return made if self.good else None
 
@@ -192,6 +215,7 @@ class _BodyReader:
         dims = [dim for dim in along if dim is not None]
         self.rows = tuple([name for name, dim in zip(names, along, strict=True) if dim or not dims])
         self.shared = tuple([name for name in names if name not in self.rows])
+        self.wide = found[2] is not None
         integers = [*_dims(self.schema)]
         end = len(found[0].rstrip())
         if [*names] != self.tensors:
@@ -225,6 +249,11 @@ class _BodyReader:
         if target.id in (AXIS, FOLD, SCAN, BEFORE, AFTER, PLACE, *NATIVE_REDUCTIONS) or is_called(target.id):
             self.wrong(f'generated code uses the name "{target.id}" itself', at, length, "another name")
             return None
+        if self.is_computed(value):
+            self.computed[target.id] = value
+            self.known.add(target.id)
+            self.numbers.add(target.id)
+            return None
         self.check(value)
         self.known.add(target.id)
         if self.is_place(value):
@@ -236,6 +265,17 @@ class _BodyReader:
         else:
             self.constant[target.id] = at
         return target.id, value
+
+    def is_computed(self, value: Expr) -> bool:
+        """Whether a function of kernels gives it, of n, arguments and text."""
+        match value:
+            case Call(Name(name), arguments, ()) if self.functions is not None and not self.is_function(name):
+                given = {LENGTH, *[a.name for a in self.schema.arguments if not a.is_tensor]}
+                plain = [
+                    isinstance(a, Constant) or (isinstance(a, Name) and a.id in given) for a in arguments
+                ]
+                return all(plain) and bool(self.functions.find(name))
+        return False
 
     def results(self, statements: tuple[tuple[str, Expr], ...]) -> tuple[str, ...]:
         """The names of the results, all of which are assigned."""

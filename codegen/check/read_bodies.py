@@ -44,7 +44,7 @@ def read_body(
             return read_window(schema, body, functions, report)
         case BodyKind.MOVE:
             return read_move(schema, body, functions, report)
-    return body_of(schema, body, primitives, report)
+    return body_of(schema, body, primitives, report, functions)
 
 
 _FOLLOWS = {

@@ -136,6 +136,7 @@ class NativeForms:
             columns = body.kernel_of_columns(name)
             kernels += [columns] if columns is not None and self._lowers_whole(columns) else []
             made = [k for kernel in kernels for k in (kernel, *map(kernel.reduced, REDUCED))]
+            made += body.stages(name) if body.together.endswith(";") else ()
             self.kernels.update({k.name: k for k in made})
         return Name(KERNELS)
 

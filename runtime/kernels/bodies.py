@@ -12,7 +12,7 @@ from ..core.costs import ROWS_LARGE
 from ..machine_code import Kernels
 from .copies import in_rows
 from .dims import Dims
-from .dtypes import FLOAT32, INTEGRAL, REDUCED, DType
+from .dtypes import FLOAT32, INTEGRAL, REDUCED, DType, real_dtype
 from .native_kernels import kernel_of
 from .native_rows import NativeRows, Rows, rows_of
 from .reduced import converted, upcast
@@ -26,8 +26,11 @@ Shape = tuple[int, ...]
 #: the numbers; or the name of the reduction that is all of it.
 Form = Callable[..., Any] | str
 #: Whether each result has rows, or a number for each; what its elements are (``result_dtype``); the reduction
-#: that brings the results of parts of a row together, or ""; one for which rows must have elements, or "".
-Results = tuple[Sequence[bool], Sequence[str], str, str]
+#: that brings the results of parts of a row together, or ""; one for which rows must have elements, or "";
+#: whether all is computed in double precision.
+Results = tuple[Sequence[bool], Sequence[str], str, str, bool]
+#: The dtypes that have another of double precision.
+DOUBLED = {np.dtype(np.float32): np.dtype(np.float64), np.dtype(np.complex64): np.dtype(np.complex128)}
 
 
 def run_body(
@@ -53,7 +56,7 @@ def run_body(
     RuntimeError for arrays of several shapes; IndexError for a bad dim, and where rows have no element that
     should, RuntimeError where that is of all dims.
     """
-    kept, kinds, together, nonempty = results
+    kept, kinds, together, nonempty, wide = results
     first = rows[0]
     # Reductions need no copy of integers, be it in other integers.
     if dtype is not None and dtype != first.dtype and not {dtype.char, first.dtype.char} <= {*INTEGRAL}:
@@ -64,6 +67,8 @@ def run_body(
         one_shape([a.shape for a in rows])
     where = rows_of(shape, tuple(dim) if isinstance(dim, list) else dim, sizes, keepdim)
     axes = where.axes
+    if numbers:
+        numbers = known(numbers, where.length)
     if shared:
         shared = _beside(shape, axes, shared, own)
     if kernels is not None and axes and first.size and (kernel := kernel_of(name, own, kernels)) is not None:
@@ -71,11 +76,10 @@ def run_body(
         if all([a.dtype == own for a in (*rows[1:], *beside)]):
             native = NativeRows(kernels, name, kernel, kept, kinds, together, where, own)
             return given(native.results(rows, beside, numbers))
-    if own.char in REDUCED:
-        wide = [upcast(a) for a in rows], [None if a is None else upcast(a) for a in shared]
-        at = dim, sizes, keepdim
-        found = several(run_body(kernels, name, form, results, *at, None, *wide, *numbers))
-        return given([converted(np.asarray(a), own) if a.dtype == FLOAT32 else a for a in found])
+    if own.char in REDUCED or (wide and own in DOUBLED):
+        more = [_widened(a) for a in rows], [None if a is None else _widened(a) for a in shared]
+        found = several(run_body(kernels, name, form, results, dim, sizes, keepdim, None, *more, *numbers))
+        return given([_narrowed(np.asarray(a), own) for a in found])
     if not first.size:
         if all(kept):
             return given([np.empty(shape, result_dtype(kind, own, dtype)) for kind in kinds])
@@ -110,6 +114,30 @@ def _beside(shape: Shape, axes: Shape, shared: Sequence[Array | None], own: DTyp
     """What all rows share, in their dtype unless that is a half type. RuntimeError for what is no row."""
     check_shared(shape, axes, [a.shape for a in shared if a is not None])
     return shared if own.char in REDUCED else [None if a is None else cast(a, own) for a in shared]
+
+
+def known(numbers: Sequence[Any], length: int) -> tuple[Any, ...]:
+    """The numbers, of which functions of the length of rows may give some.
+
+    One that has an error or a warning to tell gives another function, which does: fast paths leave there.
+    """
+    found = [number(length) if callable(number) else number for number in numbers]
+    return tuple([number() if callable(number) else number for number in found])
+
+
+def _widened(array: Array) -> Array:
+    """A half type as float32, another as that of double precision."""
+    return (
+        upcast(array) if array.dtype.char in REDUCED else array.astype(DOUBLED.get(array.dtype, array.dtype))
+    )
+
+
+def _narrowed(array: Array, own: DType) -> Array:
+    """What was computed of widened rows, as it is of rows of their own dtype."""
+    if own.char in REDUCED:
+        return converted(array, own) if array.dtype == FLOAT32 else array
+    of = own if array.dtype.kind == "c" else real_dtype(own)
+    return array.astype(of) if array.dtype in DOUBLED.values() else array
 
 
 def _in_blocks(

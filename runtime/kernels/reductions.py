@@ -17,7 +17,7 @@ import numpy as np
 
 from ..core.costs import ROW_STARTS_CACHED
 from .dims import Dims, axes_of, reduce_dims, reduced_shape, wrap_dims
-from .dtypes import INT64, INTEGRAL, REDUCED, UINT8, DType, is_stored, total_dtype, with_truth
+from .dtypes import INT64, INTEGRAL, REDUCED, UINT8, DType, is_stored, real_dtype, total_dtype, with_truth
 from .reduced import upcast
 from .sums import SUMMED, sum_floats
 
@@ -130,6 +130,10 @@ def result_dtype(kind: str, given: DType, asked: DType | None = None) -> DType:
             return UINT8 if given == UINT8 else BOOL
         case "own":
             return given
+        case "real":
+            return real_dtype(given)
+        case "real total":
+            return total_dtype(real_dtype(given), asked)
     return INT64 if kind == "int64" else BOOL
 
 
@@ -158,7 +162,7 @@ def row_starts(rows: int, columns: int) -> Array:
 
 
 def _extreme(ufunc: np.ufunc, self: Array, axes: tuple[int, ...], keepdim: bool) -> Array:
-    return ufunc.reduce(self, axes, None, None, keepdim)
+    return ufunc.reduce(self, axes, keepdims=keepdim)
 
 
 def _place(method: str, self: Array, axes: tuple[int, ...], keepdim: bool) -> Array:
@@ -190,7 +194,7 @@ def evenly_distribute(grad_output: Array, self: Array, value: Array) -> Array:
 
 def _tested(ufunc: np.ufunc, self: Array, axes: tuple[int, ...], keepdim: bool) -> Array:
     self = with_truth(self)
-    result = ufunc.reduce(self, axes, None, None, keepdim)
+    result = ufunc.reduce(self, axes, keepdims=keepdim)
     return result.astype(UINT8) if self.dtype == UINT8 else result
 
 

@@ -11,6 +11,7 @@ from ..bodies import (
     Results,
     check_shared,
     given,
+    known,
     one_shape,
     several,
     sizes_beside,
@@ -18,7 +19,7 @@ from ..bodies import (
 )
 from ..dims import Dims, axes_of_rows, length_of
 from ..reductions import check_nonempty
-from .common import Array, cast, is_bool, is_integral
+from .common import Array, cast, is_bool, is_complex, is_integral
 from .reductions import folded
 from .sorting import scanned
 
@@ -39,11 +40,21 @@ def run_body(
 ) -> Any:
     """What ``kernels.bodies.run_body`` gives, and its errors."""
     form = written_out(form)
-    kept, kinds, _, nonempty = results
+    kept, kinds, _, nonempty, wide = results
     rows = [cast(xp, a, dtype) for a in rows]
     functions = partial(folded, xp, dtype), partial(scanned, xp, dtype)
     shape = one_shape([tuple(a.shape) for a in rows])
     axes = axes_of_rows(shape, dim, sizes)
+    numbers = known(numbers, length_of(shape, axes))
+    own = rows[0].dtype
+    doubled = xp.complex128 if is_complex(xp, rows[0]) else xp.float64
+    if wide and own != doubled:
+        wide_rows = [cast(xp, a, doubled) for a in rows]
+        more = wide_rows, [None if a is None else cast(xp, a, doubled) for a in shared]
+        found = several(
+            run_body(xp, kernels, name, form, results, dim, sizes, keepdim, None, *more, *numbers)
+        )
+        return given([xp.astype(a, narrowed(xp, a, own)) for a in found])
     check_shared(shape, axes, [tuple(a.shape) for a in shared if a is not None])
     if 0 in shape:
         if all(kept):
@@ -62,6 +73,13 @@ def run_body(
     if not keepdim:
         found = [r if row else xp.squeeze(r, axis=axes) for r, row in zip(found, kept, strict=True)]
     return given(found)
+
+
+def narrowed(xp: Any, array: Array, own: Any) -> Any:
+    """The dtype of what was computed in double precision of rows of their own dtype."""
+    if array.dtype == xp.complex128:
+        return own
+    return array.dtype if array.dtype != xp.float64 else xp.float32 if own == xp.complex64 else own
 
 
 def result_dtype(xp: Any, kind: str, row: Array, asked: Any) -> Any:

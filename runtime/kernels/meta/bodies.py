@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..bodies import Results, check_shared, given, one_shape
-from ..dims import Dims, axes_of_rows, reduced_shape
+from ..bodies import Results, check_shared, given, known, one_shape
+from ..dims import Dims, axes_of_rows, length_of, reduced_shape
 from ..dtypes import DType
 from ..reductions import check_nonempty, result_dtype
 from .array import MetaArray
@@ -26,12 +26,13 @@ def run_body(
     *numbers: float,
 ) -> Any:
     """The results of ``kernels.bodies.run_body``, without elements, and its errors."""
-    kept, kinds, _, nonempty = results
+    kept, kinds, _, nonempty, _ = results
     shape = one_shape([a.shape for a in rows])
     axes = axes_of_rows(shape, dim, sizes)
     check_shared(shape, axes, [a.shape for a in shared if a is not None])
     if nonempty and axes and 0 in shape and not all(kept):
         check_nonempty(shape, dim, nonempty)
+    known(numbers, length_of(shape, axes))
     fewer = reduced_shape(shape, axes, keepdim)
     if dtype is not None and dtype.kind == "b" and "running" in kinds:
         raise NotImplementedError("not implemented for 'Bool'")
