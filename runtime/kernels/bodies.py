@@ -12,7 +12,7 @@ from ..core.costs import ROWS_LARGE
 from ..machine_code import Kernels
 from .copies import in_rows
 from .dims import Dims
-from .dtypes import FLOAT32, INTEGRAL, REDUCED, DType, real_dtype
+from .dtypes import FLOAT32, INTEGRAL, REDUCED, DType, acc_dtype, real_dtype
 from .native_kernels import kernel_of
 from .native_rows import NativeRows, Rows, rows_of
 from .reduced import converted, upcast
@@ -76,7 +76,7 @@ def run_body(
         if all([a.dtype == own for a in (*rows[1:], *beside)]):
             native = NativeRows(kernels, name, kernel, kept, kinds, together, where, own)
             return given(native.results(rows, beside, numbers))
-    if own.char in REDUCED or (wide and own in DOUBLED):
+    if own.char in REDUCED or (wide and (own in DOUBLED or acc_dtype(own) != own)):
         more = [_widened(a) for a in rows], [None if a is None else _widened(a) for a in shared]
         found = several(run_body(kernels, name, form, results, dim, sizes, keepdim, None, *more, *numbers))
         return given([_narrowed(np.asarray(a), own) for a in found])
@@ -126,18 +126,20 @@ def known(numbers: Sequence[Any], length: int) -> tuple[Any, ...]:
 
 
 def _widened(array: Array) -> Array:
-    """A half type as float32, another as that of double precision."""
-    return (
-        upcast(array) if array.dtype.char in REDUCED else array.astype(DOUBLED.get(array.dtype, array.dtype))
-    )
+    """A half type as what it is computed in, another as that of double precision."""
+    if array.dtype.char in REDUCED:
+        return upcast(array)
+    acc = acc_dtype(array.dtype)
+    return array.astype(DOUBLED.get(acc, acc) if acc == array.dtype else acc)
 
 
 def _narrowed(array: Array, own: DType) -> Array:
     """What was computed of widened rows, as it is of rows of their own dtype."""
     if own.char in REDUCED:
         return converted(array, own) if array.dtype == FLOAT32 else array
-    of = own if array.dtype.kind == "c" else real_dtype(own)
-    return array.astype(of) if array.dtype in DOUBLED.values() else array
+    if array.dtype.kind not in "fc":
+        return array
+    return array.astype(own if array.dtype.kind == "c" else real_dtype(own), copy=False)
 
 
 def _in_blocks(
