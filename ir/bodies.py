@@ -34,6 +34,7 @@ from .expressions import (
 )
 from .kernels import NativeKernel, Operand
 from .scans import Scan
+from .stages import staged, together
 
 #: Functions of a row that give a place in it, and the reductions that find what stands there.
 PLACES = {"argmax": "max", "argmin": "min"}
@@ -83,7 +84,9 @@ class Kind(Enum):
     """What the elements of a value are: of the dtype of the rows, or of which."""
 
     OWN = "own"
-    TOTAL = "total"  # the same, of bools and integers int64; the dtype that is asked for
+    REAL = "real"  # the same, but real
+    TOTAL = "total"  # of that of the rows, of bools and integers int64; the dtype that is asked for
+    REAL_TOTAL = "real total"  # the same, but real
     MEAN = "mean"  # the same; of bools and integers there is none
     RUNNING = "running"  # as totals, but there is none as bool
     COLUMNS = "columns"  # totals of what all rows have in a place
@@ -102,6 +105,9 @@ class Kind(Enum):
         return self.is_condition or self is Kind.INT64
 
 
+#: Kinds that are real of complex rows, and functions that give such.
+_REAL = {Kind.REAL, Kind.REAL_TOTAL}
+_GIVE_REAL = ("real", "imag", "abs")
 #: Of kinds of results what the operands of native kernels are marked with.
 _MARKS = {Kind.INT64: "int64", Kind.CONDITION: "bool", Kind.TEST: "bool"}
 
@@ -119,6 +125,7 @@ class BodyCall:
     together: str  # what brings the results of parts of a row together, or ""
     nonempty: str  # a reduction for which rows must have elements, or ""
     asked: Expr  # whether each is asked for, or None
+    wide: bool  # whether all is computed in double precision
     dim: Expr
     sizes: str  # of the argument that has the sizes of the last dims, if ``dim`` is that; or Along.LISTED
     keepdim: Expr
@@ -131,8 +138,8 @@ class BodyCall:
     def written(self) -> Call:
         """The call."""
         kept, kinds = [Elements("tuple", tuple(map(Constant, of))) for of in (self.kept, self.kinds)]
-        ways = Constant(self.together), Constant(self.nonempty)
-        results = Elements("tuple", (kept, kinds, *ways, self.asked))
+        facts = map(Constant, (self.together, self.nonempty, self.wide))
+        results = Elements("tuple", (kept, kinds, *facts, self.asked))
         operands = [Elements("tuple", of) for of in (self.rows, self.singles, self.shared)]
         where = self.dim, Constant(self.sizes), self.keepdim, self.dtype
         what = self.kernels, self.name, self.form, results
@@ -155,6 +162,7 @@ class BodyCall:
                             Elements("tuple", kinds),
                             Constant(str() as together),
                             Constant(str() as nonempty),
+                            Constant(bool() as wide),
                             asked,
                         ),
                     ),
@@ -172,7 +180,7 @@ class BodyCall:
                 flags, marks = [
                     tuple([k.value for k in of if isinstance(k, Constant)]) for of in (kept, kinds)
                 ]
-                what = kernels, name, form, flags, marks, together, nonempty, asked
+                what = kernels, name, form, flags, marks, together, nonempty, asked, wide
                 operands = rows, singles, shared, tuple(numbers)
                 return cls(function, *what, dim, sizes, keepdim, dtype, *operands)
         return None
@@ -194,6 +202,19 @@ class Body:
     masked: bool  # whether an argument says which results are asked for
     statements: tuple[tuple[str, Expr], ...]
     results: tuple[str, ...]
+    wide: bool = False  # whether all is computed in double precision
+    computed: tuple[tuple[str, Expr], ...] = ()  # numbers that functions of kernels give, of n and arguments
+
+    @property
+    def names_of_numbers(self) -> tuple[str, ...]:
+        """What is one number for all rows: arguments, and what functions give."""
+        return (*self.numbers, *[name for name, _ in self.computed])
+
+    @property
+    def functions_of_numbers(self) -> frozenset[str]:
+        """The functions of kernels that give some of these."""
+        called = [expr.function for _, expr in self.computed if isinstance(expr, Call)]
+        return frozenset([function.id for function in called if isinstance(function, Name)])
 
     @property
     def several(self) -> bool:
@@ -220,7 +241,7 @@ class Body:
     @property
     def kept(self) -> tuple[bool, ...]:
         """Of each result whether it has the row; else it has one number for it."""
-        numbers = {LENGTH, *self.numbers, *self.singles}
+        numbers = {LENGTH, *self.names_of_numbers, *self.singles}
         for name, expr in self.statements:
             numbers |= {name} if is_number(expr, numbers) else set()
         return tuple([name not in numbers for name in self.results])
@@ -232,10 +253,10 @@ class Body:
         return tuple([known[name] for name in self.results])
 
     def _kinds(self) -> dict[str, Kind]:
-        known: dict[str, Kind] = {}
+        known: dict[str, Kind | None] = dict.fromkeys((LENGTH, *CONSTANTS, *self.names_of_numbers))
         for name, expr in self.statements:
             known[name] = kind_of(expr, known)
-        return known
+        return {name: Kind.OWN if kind is None else kind for name, kind in known.items()}
 
     @property
     def sums(self) -> tuple[int, ...]:
@@ -290,8 +311,12 @@ class Body:
             case [Call(Name(name), (row,))] if name in REDUCTIONS and not self.shared:
                 before = [row, *[e for n, e in self.statements if n != self.results[0]]]
                 apart = all([is_elementwise(e) and LENGTH not in names_in(e) for e in before])
-                return name if apart else ""
-        return ""
+                return name if apart else together(self.stages(""))
+        return together(self.stages(""))
+
+    def stages(self, name: str) -> tuple[NativeKernel, ...]:
+        """The native kernels of the parts of one long row; none where there are no such."""
+        return () if any(self.kept) or self.shared or self.optional else staged(self.kernel(name))
 
     @property
     def nonempty(self) -> str:
@@ -365,21 +390,23 @@ class Body:
         inputs = [Operand(o.name, (DOWN, LENGTH), o.dtype) if o.dims else o for o in plain.inputs]
         outputs = [Operand(o.name, (LENGTH,), o.dtype) for o in plain.outputs]
         statements = [(target, replaced(expr, {LENGTH: Name(DOWN)})) for target, expr in plain.statements]
-        return NativeKernel(f"{name}{IN_COLUMNS}", tuple(inputs), tuple(outputs), tuple(statements))
+        name = f"{name}{IN_COLUMNS}"
+        return NativeKernel(name, tuple(inputs), tuple(outputs), tuple(statements), wide=self.wide)
 
     def kernel(self, name: str, absent: Collection[str] = ()) -> NativeKernel:
         """The native kernel, over rows that are contiguous, with what is one number for each of them."""
         inputs = [Operand(row, (LENGTH,)) for row in self.rows]
         inputs += [Operand(single) for single in self.singles]
         inputs += [Operand(row, (LENGTH,)) for row in self.shared if row not in absent]
-        inputs += [Operand(n) for n in self.numbers]
+        inputs += [Operand(n) for n in self.names_of_numbers]
         outputs = [
             Operand(result, (LENGTH,) if kept else (), _MARKS.get(kind, ""))
             for result, kept, kind in zip(self.results, self.kept, self.kinds, strict=True)
             if kind is not Kind.COLUMNS
         ]
         statements = self._statements_of([o.name for o in outputs], absent)
-        return NativeKernel(name_without(name, absent), tuple(inputs), tuple(outputs), statements)
+        name = name_without(name, absent)
+        return NativeKernel(name, tuple(inputs), tuple(outputs), statements, wide=self.wide)
 
     def form(self) -> Lambda:
         """The function of what reduces and scans, axes, the length of rows and the operands, over arrays.
@@ -402,7 +429,7 @@ class Body:
         else:
             steps.append(results[0] if len(results) == 1 else Elements("tuple", tuple(results)))
         body = steps[0] if len(steps) == 1 else Subscript(Elements("tuple", tuple(steps)), Constant(-1))
-        operands = *self.rows, *self.singles, *self.shared, *self.numbers
+        operands = *self.rows, *self.singles, *self.shared, *self.names_of_numbers
         asked = (ASKED,) if self.masked else ()
         return Lambda(tuple(map(Parameter, (FOLD, SCAN, AXIS, LENGTH, *asked, *operands))), body)
 
@@ -450,9 +477,11 @@ def is_reduction(expr: Expr) -> bool:
     return False
 
 
-def kind_of(expr: Expr, known: Mapping[str, Kind]) -> Kind:
-    """What the elements of an expression are, by the kinds of names."""
+def kind_of(expr: Expr, known: Mapping[str, Kind | None]) -> Kind | None:
+    """What the elements of an expression are, by the kinds of names; None of numbers that all rows have."""
     match expr:
+        case Constant():
+            return None
         case Name(name):
             return known.get(name, Kind.OWN)
         case Operation(symbol) if symbol in ELEMENTWISE_COMPARISONS:
@@ -464,7 +493,8 @@ def kind_of(expr: Expr, known: Mapping[str, Kind]) -> Kind:
         case Subscript(value):
             return kind_of(value, known)
         case Call(Name("sum" | "prod"), (row,)):
-            return Kind.INT64 if kind_of(row, known).is_condition else Kind.TOTAL
+            of = kind_of(row, known) or Kind.OWN
+            return Kind.INT64 if of.is_condition else Kind.REAL_TOTAL if of in _REAL else Kind.TOTAL
         case Call(Name("mean")):
             return Kind.MEAN
         case Call(Name(name)) if name == COLUMN_SUM:
@@ -473,9 +503,17 @@ def kind_of(expr: Expr, known: Mapping[str, Kind]) -> Kind:
             return Kind.RUNNING
         case Call(Name(name), (value,)) if name == CONSTANT:
             return kind_of(value, known)
+        case Call(Name(name)) if name in _GIVE_REAL:
+            return Kind.REAL
         case Conditional(_, then):
             return kind_of(then, known)
-    return Kind.OWN
+    operands = expr.arguments if isinstance(expr, Call) else expr.parts
+    kinds = {
+        kind for part in operands if (kind := kind_of(part, known)) is not None and not kind.is_condition
+    }
+    if not kinds:
+        return None
+    return Kind.REAL if kinds <= _REAL else Kind.OWN
 
 
 def is_elementwise(expr: Expr) -> bool:
@@ -543,7 +581,7 @@ def is_number(expr: Expr, numbers: Collection[str]) -> bool:
     return all([is_number(part, numbers) for part in expr.parts])
 
 
-def _of_machine(expr: Expr, absent: Collection[str], known: Mapping[str, Kind]) -> Expr:
+def _of_machine(expr: Expr, absent: Collection[str], known: Mapping[str, Kind | None]) -> Expr:
     """An expression of a body as native kernels have it, where these operands are None."""
 
     def change(part: Expr) -> Expr:
@@ -552,17 +590,22 @@ def _of_machine(expr: Expr, absent: Collection[str], known: Mapping[str, Kind]) 
                 return value
             case Call(Name(name), rows) if name == COLUMN_SUM:
                 return Call(Name("sum"), rows)
-            case Call(Name("sum"), (row,)) if kind_of(row, known).is_condition:
+            case Call(Name("sum"), (row,)) if _is_condition(row, known):
                 return Call(Name("count"), (row,))
             case Call(Name(name), (row,)) if name in PLACES:
                 found = Operation("==", (row, Call(Name(PLACES[name]), (row,))))
                 return Call(Name("where_first"), (Operation("|", (found, Operation("!=", (row, row)))),))
             case Call(Name("any" | "all" as name), (row,)):
-                return _tested(name, row, kind_of(row, known).is_condition)
+                return _tested(name, row, _is_condition(row, known))
         scan = Scan.read(part)
         return part if scan is None else scan.native()
 
     return rewritten(without_means(chosen(expr, absent)), change)
+
+
+def _is_condition(expr: Expr, known: Mapping[str, Kind | None]) -> bool:
+    kind = kind_of(expr, known)
+    return kind is not None and kind.is_condition
 
 
 def _tested(name: str, row: Expr, is_condition: bool) -> Expr:

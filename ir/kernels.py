@@ -12,7 +12,7 @@ from .expressions import Expr, Name, Subscript, replaced
 SCALARS = ("float32", "float64")
 #: Those that are computed in float32.
 REDUCED = ("float16", "bfloat16")
-_DTYPES = ("number", "bool", "int64", "float32", *REDUCED)
+_DTYPES = ("number", "bool", "int64", "float32", "float64", *REDUCED)
 _OPERAND = re.compile(r"(\w+)(?:\[([klmn]|[klm], n|h, w|(?:i, j, )?p, q)\])?(?::(\w+))?")
 
 
@@ -63,6 +63,12 @@ class NativeKernel:
     outputs: tuple[Operand, ...]
     statements: tuple[tuple[str, Expr], ...]
     updates: tuple[tuple[Subscript, Expr], ...] = ()
+    wide: bool = False  # whether all is computed in float64
+
+    def of_float32(self) -> NativeKernel:
+        """A wide kernel over float32."""
+        inputs, outputs = [tuple([o.of_dtype("float32") for o in side]) for side in self.sides]
+        return replace(self, inputs=inputs, outputs=outputs)
 
     def reduced(self, dtype: str) -> NativeKernel:
         """The kernel over a reduced dtype: it computes in float32, and rounds what it gives.

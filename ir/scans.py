@@ -16,7 +16,7 @@ BEFORE, AFTER = "before", "after"
 PLACE = "place"
 #: By the name of a reduction how native kernels bring two stretches together, and what changes nothing; then,
 #: since a product may leave the range on the way, of which elements the order does not matter.
-_STRETCHES = {
+STRETCHES = {
     "sum": ("before + after", "-0.0"),
     "prod": ("before * after", "1", "(abs(after) > 1e-30) & (abs(after) < 1e30)"),
     "max": ("where((after >= before) | (after != after), after, before)", "-inf"),
@@ -31,7 +31,7 @@ _LAST = {
 }
 #: The same as of reductions by the name of a scan.
 SCANS = {
-    **{f"cum{reduction}": how for reduction, how in _STRETCHES.items()},
+    **{f"cum{reduction}": how for reduction, how in STRETCHES.items()},
     "logcumsumexp": (
         "where(before == after, before + 0.6931471805599453,"
         " maximum(before, after) + log1p(exp(-abs(before - after))))",

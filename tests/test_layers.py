@@ -68,6 +68,7 @@ IR = (
     "kernels",
     "routines",
     "scans",
+    "stages",
     "bodies",
     "moves",
     "contractions",

@@ -50,11 +50,12 @@ from ..model.operators import Primitive
 from ..model.schema import Schema
 from ..model.source import Located
 from ..read.fields import report_scalar
+from ..read.functions import FunctionIndex
 from .body_text import RESULT
 from .reserved import is_called
 
 _HEAD = re.compile(
-    r"over (\w+\[\w+: \w+\](?:, \w+\[(?:\w+: )?\w+\])*|\w+\[\w+\](?:, \w+\[\w+\])*)\s*(?:\n|$)"
+    r"over (\w+\[\w+: \w+\](?:, \w+\[(?:\w+: )?\w+\])*|\w+\[\w+\](?:, \w+\[\w+\])*)( in float64)?\s*(?:\n|$)"
 )
 _OPERAND = re.compile(r"(\w+)\[(?:(\w+): )?(\w+)\]")
 _OPERATORS = frozenset({"+", "-", "*", "/", "**", "-x", *ELEMENTWISE_COMPARISONS})
@@ -97,12 +98,17 @@ def follows_of_rows(schema: Schema, body: Located) -> dict[str, Located]:
 def result_of(body: Body, of_floats: bool) -> str:
     """How the dtypes of results follow, as `result` says it. ``of_floats``: it computes in nothing else."""
     kinds = {*body.kinds}
+    if kinds == {Kind.REAL} and not of_floats:
+        return "real"
     if kinds in ({Kind.CONDITION}, {Kind.INT64}):
         return next(iter(kinds)).value
     totals = (
-        {Kind.TOTAL, Kind.MEAN, Kind.RUNNING, Kind.COLUMNS} if of_floats and not body.takes_dtype else set()
+        {Kind.TOTAL, Kind.REAL_TOTAL, Kind.MEAN, Kind.RUNNING, Kind.COLUMNS}
+        if of_floats and not body.takes_dtype
+        else set()
     )
-    return "same" if kinds <= {Kind.OWN, *totals} else "dynamic"
+    own = {Kind.OWN, Kind.REAL} if of_floats else {Kind.OWN}
+    return "same" if kinds <= own | totals else "dynamic"
 
 
 def _dims(schema: Schema) -> dict[str, Along]:
@@ -116,19 +122,31 @@ def _dims(schema: Schema) -> dict[str, Along]:
 
 
 def body_of(
-    schema: Schema, located: Located, primitives: Mapping[str, Primitive], report: Report
+    schema: Schema,
+    located: Located,
+    primitives: Mapping[str, Primitive],
+    report: Report,
+    functions: FunctionIndex | None = None,
 ) -> Body | None:
     """The body that a text says; None where it is wrong, which is reported."""
-    return _BodyReader(schema, located, primitives, report).body()
+    return _BodyReader(schema, located, primitives, report, functions).body()
 
 
 class _BodyReader:
     """Reads one body."""
 
     def __init__(
-        self, schema: Schema, located: Located, primitives: Mapping[str, Primitive], report: Report
+        self,
+        schema: Schema,
+        located: Located,
+        primitives: Mapping[str, Primitive],
+        report: Report,
+        functions: FunctionIndex | None,
     ) -> None:
         self.schema, self.located, self.primitives, self.report = schema, located, primitives, report
+        self.functions = functions
+        #: Numbers that functions of kernels give.
+        self.computed: dict[str, Expr] = {}
         self.numbers = {LENGTH} | {a.name for a in schema.arguments if str(a.type) in _NUMBERS}
         self.tensors = [a.name for a in schema.arguments if a.is_tensor]
         self.optional = {a.name for a in schema.arguments if a.is_tensor and a.type.is_optional}
@@ -180,9 +198,8 @@ class _BodyReader:
         self.check_results(statements)
         mentioned = {name for _, value in statements for name in names_in(value)}
         shared = tuple([name for name in self.shared if name in mentioned])
-        used = tuple(
-            [a.name for a in self.schema.arguments if a.name in self.numbers - {LENGTH, *self.singles}]
-        )
+        numbers = (self.numbers & mentioned) - {LENGTH, *self.singles}
+        used = tuple([a.name for a in self.schema.arguments if a.name in numbers])
         keeps, takes_dtype = [any([a.name == n for a in self.schema.arguments]) for n in (KEEPDIM, _DTYPE)]
         made = Body(
             dim,
@@ -197,6 +214,8 @@ class _BodyReader:
             self.masked,
             statements,
             tuple(self.results),
+            self.wide,
+            tuple(self.computed.items()),
         )
         return made if self.good else None
 
@@ -216,6 +235,7 @@ class _BodyReader:
         self.singles = tuple([name for name, length in kinds.items() if length == DOWN])
         self.shared = tuple([name for name in kinds if name not in self.singles])
         self.numbers |= {*self.singles}
+        self.wide = found[2] is not None
         integers = [*_dims(self.schema)]
         end = len(found[0].rstrip())
         if [*names] != self.tensors:
@@ -251,6 +271,11 @@ class _BodyReader:
         if target.id in own or is_called(target.id):
             self.wrong(f'generated code uses the name "{target.id}" itself', at, length, "another name")
             return None
+        if self.is_computed(value):
+            self.computed[target.id] = value
+            self.known.add(target.id)
+            self.numbers.add(target.id)
+            return None
         self.assigned(target.id, value)
         self.known.add(target.id)
         if self.is_place(value):
@@ -262,6 +287,17 @@ class _BodyReader:
         else:
             self.constant[target.id] = at
         return target.id, value
+
+    def is_computed(self, value: Expr) -> bool:
+        """Whether a function of kernels gives it, of n, arguments and text."""
+        match value:
+            case Call(Name(name), arguments, ()) if self.functions is not None and not self.is_function(name):
+                given = {LENGTH, *[a.name for a in self.schema.arguments if not a.is_tensor]}
+                plain = [
+                    isinstance(a, Constant) or (isinstance(a, Name) and a.id in given) for a in arguments
+                ]
+                return all(plain) and bool(self.functions.find(name))
+        return False
 
     def assigned(self, name: str, value: Expr) -> None:
         """Report what is no part of the language in what is assigned; a result may be a sum over rows."""

@@ -6,9 +6,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...ir.accesses import Access
-from ...ir.bodies import NATIVE_KERNELS, Along, Body, BodyCall, kernel_of_body, name_without
+from ...ir.bodies import LENGTH, NATIVE_KERNELS, Along, Body, BodyCall, kernel_of_body, name_without
 from ...ir.contractions import FORMS as CONTRACTIONS, Contraction
-from ...ir.expressions import Attribute, Call, Constant, Elements, Expr, Lambda, Name, rewritten
+from ...ir.expressions import (
+    Attribute,
+    Call,
+    Constant,
+    Elements,
+    Expr,
+    Lambda,
+    Name,
+    Parameter,
+    rewritten,
+)
 from ...ir.factories import FACTORY_FORMS, FULL, Factory
 from ...ir.moves import FORMS, Move
 from ...ir.views import VIEW_FORMS, View
@@ -270,6 +280,8 @@ class KernelChecker:
             functions = self.sources.functions.find(name, self.modules[backend.name]) if name else ()
             if functions:
                 form, calls = self.with_primitives(body.form())
+                numbers = [self.sources.functions.find(name)[0] for name in body.functions_of_numbers]
+                calls |= {f.name: f.qualified for f in numbers}
                 alone = body.alone
                 call = BodyCall(
                     Name(name),
@@ -281,6 +293,7 @@ class KernelChecker:
                     body.together,
                     body.nonempty,
                     body.asked,
+                    body.wide,
                     Name(body.dim) if body.dim else body.dims,
                     sizes.get(body.along, ""),
                     body.keepdim,
@@ -288,7 +301,7 @@ class KernelChecker:
                     tuple(map(Name, body.rows)),
                     tuple(map(Name, body.singles)),
                     tuple(map(Name, body.shared)),
-                    tuple(map(Name, body.numbers)),
+                    (*map(Name, body.numbers), *[_of_length(expr) for _, expr in body.computed]),
                 )
                 formula = Formula(source, call.written())
                 found[backend.name] = Kernel(formula, None, {name: functions[0].qualified, **calls})
@@ -483,3 +496,8 @@ class KernelChecker:
                 expected="one function of that name",
                 help=f"they are in the modules {modules}",
             )
+
+
+def _of_length(expr: Expr) -> Lambda:
+    """The function of the length of rows that gives a number."""
+    return Lambda((Parameter(LENGTH),), expr)

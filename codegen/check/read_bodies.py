@@ -47,7 +47,7 @@ def read_body(
             return read_move(schema, body, functions, report)
         case BodyKind.FACTORY:
             return read_factory(schema, body, primitives, functions, report)
-    return body_of(schema, body, primitives, report)
+    return body_of(schema, body, primitives, report, functions)
 
 
 _FOLLOWS = {

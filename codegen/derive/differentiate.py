@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...ir.bodies import Along
+from ..model.diagnostics import one_of
 from ..model.names import EXPLICIT
 from ..model.operators import EXPRESSIONS, Declarations, Derivative, Kernel, Operator
 from ..parse.formula import result_names
@@ -72,6 +73,8 @@ def _plans(operator: Operator, language: Language) -> Iterator[Plan]:
             raise Underivable("its results are conditions, counts or places")
         if body.along is Along.LISTED:
             raise Underivable("it may be over no dims")
+        if body.computed:
+            raise Underivable(f"functions of kernels give {one_of([name for name, _ in body.computed])}")
         results = result_names(operator.schema.returns)
         for saved in ((), *[(name,) for name in results], results):
             yield RowsPlan(operator, body, language, saved)

@@ -24,6 +24,7 @@ from ...ir.expressions import (
     Constant,
     Elements,
     Expr,
+    Lambda,
     Logical,
     Name,
     Operation,
@@ -320,11 +321,26 @@ class Code:
         for operand in shared:
             self.push(operand)
         for number in body.numbers:
-            self.push(number)
+            self._push_number(number, body, rows[0])
             self.add("number_like", rows[0])
         self.push(body.dim if body.sizes in ("", Along.LISTED.value) else Constant(-1))
         self.push(body.keepdim)
         self.add("rows", len(rows) + len(shared) + len(body.numbers))
+
+    def _push_number(self, number: Expr, body: BodyCall, row: str) -> None:
+        """A number for all rows; a function of their length that has something to say gives none."""
+        match number:
+            case Lambda((length,), Call(function, arguments, ())):
+                self.push(function)
+                for argument in arguments:
+                    if argument == Name(length.name):
+                        self.push(body.dim)
+                        self.add("length_of_rows", row)
+                    else:
+                        self.push(argument)
+                self.add("call", len(arguments))
+            case _:
+                self.push(number)
 
     def _optional(self, operand: Expr) -> tuple[Expr, Expr]:
         """What says whether an optional operand is None, and its value where it is not."""

@@ -138,6 +138,7 @@ class NativeForms:
             kernels += [columns] if columns is not None and self._lowers_whole(columns) else []
             reduced = () if body.over_tables else REDUCED
             made = [k for kernel in kernels for k in (kernel, *map(kernel.reduced, reduced))]
+            made += body.stages(name) if body.together.endswith(";") else ()
             self.kernels.update({k.name: k for k in made})
             self.bodies.add(name)
         return Name(KERNELS)

@@ -376,7 +376,9 @@ class Specialiser:
         foreign = {n for n, qualified in kernel.calls.items() if first and ":" in qualified}
         if first:
             names["xp"] = _NAMESPACE
-            tree = rewritten(tree, lambda e: _given_namespace(e, kernel.calls.keys() - foreign))
+            of_numbers = operator.body.functions_of_numbers if operator.body is not None else frozenset()
+            of_arrays = kernel.calls.keys() - foreign - of_numbers
+            tree = rewritten(tree, lambda e: _given_namespace(e, of_arrays))
         for n, qualified in kernel.calls.items():
             names[n] = _of_arrays(qualified) if n in foreign else self._function(qualified)
         call = replaced(tree, names)

@@ -22,10 +22,14 @@ from .windows import windows
 
 #: A kernel as a table has it: operands, results, the signature of its ufunc, statements.
 Row = tuple[Sequence[str], Sequence[str], str, str]
+#: What stands before the statements of a kernel that computes in float64.
+WIDE = "in float64: "
 
 
 def lower(kernel: NativeKernel, routines: Routines, scalar: str) -> str:
     """The module of a kernel for a scalar type. Raises Unlowerable."""
+    if kernel.wide and scalar == "float32":
+        kernel, scalar = kernel.of_float32(), "float64"
     return _lowering(kernel)(kernel, routines, scalar)
 
 
@@ -45,7 +49,9 @@ def lower_row(name: str, row: Row, routines: Mapping[str, Mapping[str, str]], sc
     """The module of a kernel of a table, with the routines of a table. Raises Unlowerable."""
     inputs, outputs, _, text = row
     operands = [tuple(map(Operand.read, side)) for side in (inputs, outputs)]
-    kernel = NativeKernel(name, operands[0], operands[1], *read_body(text))
+    kernel = NativeKernel(
+        name, operands[0], operands[1], *read_body(text.removeprefix(WIDE)), text.startswith(WIDE)
+    )
     read = {
         function: {s: read_routine(text) for s, text in of_scalars.items()}
         for function, of_scalars in routines.items()
@@ -57,7 +63,8 @@ def row_of(kernel: NativeKernel) -> Row:
     """The row of a kernel."""
     inputs, outputs = [tuple(map(str, side)) for side in kernel.sides]
     updates = [(write(table), expr) for table, expr in kernel.updates]
-    return inputs, outputs, kernel.signature, write_statements((*kernel.statements, *updates))
+    text = write_statements((*kernel.statements, *updates))
+    return inputs, outputs, kernel.signature, WIDE + text if kernel.wide else text
 
 
 def routines_used(kernels: Iterable[NativeKernel], routines: Routines) -> Routines:

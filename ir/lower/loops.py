@@ -20,6 +20,7 @@ _STORED = {
     "int64": ("i64", 8),
     "bool": ("i8", 1),
     "float32": ("float", 4),
+    "float64": ("double", 8),
     "float16": ("i16", 2),
     "bfloat16": ("i16", 2),
 }
@@ -68,6 +69,8 @@ class Memory:
         if operand.dtype in REDUCED:
             wide = reduced.widened(self.body, operand.dtype, text)
             return Value(self._converted(wide, "fpext float", "to double"), Kind.FLOAT)
+        if operand.dtype == "float64" and self.width.scalar == "float32":
+            text = self.body.add(f"fptrunc double {text} to float")
         if operand.dtype == "float32":
             return Value(self._converted(text, "fpext float", "to double"), Kind.FLOAT)
         return Value(text, Kind.LONG if operand.dtype == "int64" else Kind.FLOAT)
@@ -77,6 +80,8 @@ class Memory:
         type_, size = self.type_of(operand)
         if operand.dtype == "bool":
             value = self.body.add(f"zext i1 {value} to i8")
+        elif operand.dtype == "float64" and self.width.scalar == "float32":
+            value = self.body.add(f"fpext float {value} to double")
         elif operand.dtype == "float32":
             value = self._converted(value, "fptrunc double", "to float")
         elif operand.dtype in REDUCED:

@@ -197,6 +197,7 @@ int ufunc_import(void);
 int is_ufunc(PyObject *object);
 PyObject *ufunc_result(PyObject *function, PyObject *const *operands, Py_ssize_t count);
 int ufunc_into(PyObject *function, PyObject *const *operands, Py_ssize_t count, PyObject *into);
+PyObject *rows_length(PyObject *array, PyObject *dim);
 PyObject *rows_result(PyObject *kernel, PyObject *const *operands, Py_ssize_t count, PyObject *dim, PyObject *keep);
 
 /* -- native kernels: kernels.c -------------------------------------------------------------------------------- */

@@ -90,6 +90,7 @@ static int compute(Frame *frame, const Instruction *at) {
     switch (at->operation) {
         case OP_rows:
             return put(frame, at->number + 3, rows_result(top[-at->number - 3], top - at->number - 2, at->number, top[-2], top[-1]));
+        case OP_length_of_rows: return put(frame, 1, rows_length(frame->local[at->number], top[-1]));
         case OP_number_like: return put(frame, 1, number_like(frame->local[at->number], top[-1]));
         case OP_reshape: return put(frame, 2, reshaped(top[-2], top[-1]));
         case OP_join: return put(frame, 2, joined(top[-2], top[-1], 0));
@@ -471,7 +472,7 @@ static int step(Frame *frame, const FastPath *path, const Instruction *at, const
         case OP_record: return record(at->recipe, frame->top[-1], frame->local);
         case OP_method: return call_method(frame, at);
         case OP_invoke: case OP_invoke_method: return invoke(frame, at);
-        case OP_rows: case OP_number_like: case OP_reshape: case OP_join: case OP_stack:
+        case OP_rows: case OP_length_of_rows: case OP_number_like: case OP_reshape: case OP_join: case OP_stack:
         case OP_with_dim: case OP_without_dim: case OP_with_dims_exchanged: case OP_with_dims_ordered: case OP_at_index:
         case OP_in_range: case OP_expand: case OP_at_key: case OP_each_along: case OP_parts_along:
         case OP_restride: return compute(frame, at);

@@ -294,6 +294,14 @@ static int find_rows(PyArrayObject *array, PyObject *dim, Rows *to) {
     return 1;
 }
 
+/* How many elements the rows of an array over a dim have, or several. NULL without an exception where it is for Python to say.
+   Repeats kernels/native_rows.py: rows_of. Compared by test_kernels.py: test_kernels. */
+PyObject *rows_length(PyObject *array, PyObject *dim) {
+    Rows rows;
+    if (!is_array(array) || PyArray_NDIM((PyArrayObject *)array) == 0 || !find_rows((PyArrayObject *)array, dim, &rows)) return NULL;
+    return PyLong_FromSsize_t(rows.length);
+}
+
 /* Whether an operand is a row for each, or a number, of the first one's dtype. */
 static int has_shape(PyArrayObject *array, int is_row, PyArrayObject *first, const Rows *rows) {
     int ndim = PyArray_NDIM(first), behind = rows->axis + rows->axes;

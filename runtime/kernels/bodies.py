@@ -13,7 +13,7 @@ from ..core.costs import ROWS_LARGE
 from ..machine_code import Kernels
 from .copies import in_rows
 from .dims import Dims
-from .dtypes import FLOAT32, INTEGRAL, REDUCED, DType
+from .dtypes import FLOAT32, INTEGRAL, REDUCED, DType, acc_dtype, real_dtype
 from .native_kernels import kernel_of
 from .native_rows import NativeRows, Rows, rows_of
 from .reduced import converted, upcast
@@ -29,8 +29,10 @@ Shape = tuple[int, ...]
 Form = Callable[..., Any] | str
 #: Whether each result has rows, or a number for each; what its elements are (``result_dtype``); the reduction
 #: that brings the results of parts of a row together, or ""; one for which rows must have elements, or "";
-#: whether each is asked for, or None.
-Results = tuple[Sequence[bool], Sequence[str], str, str, Sequence[bool] | None]
+#: whether all is computed in double precision, and whether each is asked for, or None.
+Results = tuple[Sequence[bool], Sequence[str], str, str, bool, Sequence[bool] | None]
+#: The dtypes that have another of double precision.
+DOUBLED = {np.dtype(np.float32): np.dtype(np.float64), np.dtype(np.complex64): np.dtype(np.complex128)}
 
 
 def run_body(
@@ -57,7 +59,7 @@ def run_body(
     RuntimeError for arrays of several shapes; IndexError for a bad dim, and where rows have no element that
     should, RuntimeError where that is of all dims.
     """
-    kept, kinds, together, nonempty, asked = results
+    kept, kinds, together, nonempty, wide, asked = results
     first = rows[0]
     # Reductions need no copy of integers, be it in other integers.
     if dtype is not None and dtype != first.dtype and not {dtype.char, first.dtype.char} <= {*INTEGRAL}:
@@ -67,6 +69,7 @@ def run_body(
     shape, own = first.shape, first.dtype
     if singles or asked or COLUMNS in kinds:
         plan = plan_of(name, kept, kinds, asked, shape, dim, sizes, keepdim)
+        numbers = known(numbers, plan.table[1]) if numbers else ()
         if nonempty and not first.size and plan.shapes[2][0]:
             check_nonempty(shape, dim, nonempty)
         return _of_tables(kernels, form, results, plan, dtype, rows, singles, shared, numbers)
@@ -74,6 +77,8 @@ def run_body(
         one_shape([a.shape for a in rows])
     where = rows_of(shape, dim, sizes, keepdim)
     axes = where.axes
+    if numbers:
+        numbers = known(numbers, where.length)
     if shared:
         shared = _beside(shape, axes, shared, own)
     if kernels is not None and axes and first.size and (kernel := kernel_of(name, own, kernels)) is not None:
@@ -81,10 +86,10 @@ def run_body(
         if all([a.dtype == own for a in (*rows[1:], *beside)]):
             native = NativeRows(kernels, name, kernel, kept, kinds, together, where, own)
             return given(native.results(rows, beside, numbers))
-    if own.char in REDUCED:
-        wide = [upcast(a) for a in rows], (), [None if a is None else upcast(a) for a in shared]
+    if own.char in REDUCED or (wide and (own in DOUBLED or acc_dtype(own) != own)):
+        more = [list(map(_widened, of)) for of in (rows, (), shared)]
         at = dim, sizes, keepdim
-        found = several(run_body(kernels, name, form, results, *at, None, *wide, *numbers))
+        found = several(run_body(kernels, name, form, results, *at, None, *more, *numbers))
         return given([_narrowed(a, own) for a in found])
     if not first.size:
         if all(kept):
@@ -134,20 +139,25 @@ def _of_tables(
         one_shape([a.shape for a in rows])
         check_singles(plan.shapes[1][0], [a.shape for a in singles])
         check_shared(plan.shapes[2][0], [a.shape for a in shared if a is not None])
-        wide = FLOAT32 if own_dtype.char in REDUCED else own_dtype
-        rows = [converted(a, wide) for a in rows]
-        singles = [converted(a.reshape(plan.shapes[1][0]), wide) for a in singles]
-        shared = [a if a is None else converted(a, wide) for a in shared]
-        found = _of_tables(kernels, form, results, plan, dtype and wide, rows, singles, shared, numbers)
+        kind = FLOAT32 if own_dtype.char in REDUCED else own_dtype
+        rows = [converted(a, kind) for a in rows]
+        singles = [converted(a.reshape(plan.shapes[1][0]), kind) for a in singles]
+        shared = [a if a is None else converted(a, kind) for a in shared]
+        found = _of_tables(kernels, form, results, plan, dtype and kind, rows, singles, shared, numbers)
         return given([_narrowed(a, own_dtype) for a in several(found)])
     calls = None if kernels is None else plan.calls(kernels, own_dtype)
+    *_, wide, asked = results
+    if calls is None and wide and (own_dtype in DOUBLED or acc_dtype(own_dtype) != own_dtype):
+        more = [list(map(_widened, of)) for of in (rows, singles, shared)]
+        found = _of_tables(None, form, results, plan, None, *more, numbers)
+        return given([_narrowed(a, own_dtype) for a in several(found)])
     if calls is not None:
         if numbers:
             operands += [own_dtype.type(n) for n in numbers]
     else:
         each = len(rows) + len(singles)
         before = partial(folded, dtype), partial(scanned, dtype), 1, plan.table[1]
-        function = partial(written_out(form), *before, *(() if results[4] is None else (results[4],)))
+        function = partial(written_out(form), *before, *(() if asked is None else (asked,)))
         beside = [a if a is None else a.reshape(1, -1) for a in shared]
         calls = [plan.by_form(function, len(rows), each, [*beside, *numbers])]
         operands = operands[:each]
@@ -159,15 +169,41 @@ def _of_tables(
     return given(found)
 
 
-def _narrowed(array: Array | None, dtype: DType) -> Array | None:
-    """A float32 result in a reduced dtype; others as they are."""
-    return array if array is None or array.dtype != FLOAT32 else converted(np.asarray(array), dtype)
-
-
 def _beside(shape: Shape, axes: Shape, shared: Sequence[Array | None], own: DType) -> Sequence[Array | None]:
     """What all rows share, in their dtype unless that is a half type. RuntimeError for what is no row."""
     check_shared(tuple([shape[d] for d in axes]), [a.shape for a in shared if a is not None])
     return shared if own.char in REDUCED else [None if a is None else cast(a, own) for a in shared]
+
+
+def known(numbers: Sequence[Any], length: int) -> tuple[Any, ...]:
+    """The numbers, of which functions of the length of rows may give some.
+
+    One that has an error or a warning to tell gives another function, which does: fast paths leave there.
+    """
+    found = [number(length) if callable(number) else number for number in numbers]
+    return tuple([number() if callable(number) else number for number in found])
+
+
+def _widened(array: Array | None) -> Array | None:
+    """A half type as what it is computed in, another as that of double precision."""
+    if array is None:
+        return None
+    if array.dtype.char in REDUCED:
+        return upcast(array)
+    acc = acc_dtype(array.dtype)
+    return array.astype(DOUBLED.get(acc, acc) if acc == array.dtype else acc)
+
+
+def _narrowed(array: Array | None, own: DType) -> Array | None:
+    """What was computed of widened rows, as it is of rows of their own dtype."""
+    if array is None:
+        return None
+    array = np.asarray(array)
+    if own.char in REDUCED:
+        return converted(array, own) if array.dtype == FLOAT32 else array
+    if array.dtype.kind not in "fc":
+        return array
+    return array.astype(own if array.dtype.kind == "c" else real_dtype(own), copy=False)
 
 
 def _in_blocks(

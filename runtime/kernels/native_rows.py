@@ -14,7 +14,7 @@ from ..fast_paths import add_columns
 from ..machine_code import Kernels, goes_across
 from .copies import in_rows
 from .dims import Dims, axes_of_rows, length_of, reduced_shape
-from .dtypes import REDUCED
+from .dtypes import FLOAT64, INT64, REDUCED
 from .native_kernels import as_bits, kernel_of
 from .reductions import folded, result_dtype
 from .rows import run as in_blocks_of_rows
@@ -24,6 +24,8 @@ Array = Any
 Shape = tuple[int, ...]
 #: What the names of kernels end in whose rows lie side by side.
 IN_COLUMNS = "_in_columns"
+#: The dtypes of reductions of parts, where they are no float64.
+_OF_STAGES = {"any": np.dtype(bool), "count": INT64}
 #: The kernels of which the C machine knows which one does the same of rows side by side.
 _told: set[np.ufunc] = set()
 
@@ -76,9 +78,8 @@ class NativeRows(NamedTuple):
         numbers: Sequence[float],
     ) -> Sequence[Array]:
         """The results of arrays, of what their rows share, and of numbers."""
-        shape = rows[0].shape
-        others = self.shared(beside, numbers) if beside or numbers else ()
-        if self.takes_few(shape, rows[0].size):
+        shape, others = rows[0].shape, self.shared(beside, numbers) if beside or numbers else ()
+        if self.takes_few(rows[0]):
             return self.of_few(rows, others)
         out = [
             np.empty(shape if row else self.rows.single, result_dtype(kind, self.dtype))
@@ -92,11 +93,12 @@ class NativeRows(NamedTuple):
         number = np.float32 if self.dtype.char in REDUCED else self.dtype.type
         return [*[as_bits(in_rows(a).reshape(-1)) for a in beside], *[number(n) for n in numbers]]
 
-    def takes_few(self, shape: Shape, size: int) -> bool:
+    def takes_few(self, first: Array) -> bool:
         """Whether NumPy may go over rows, which are few, and results lie as they should."""
-        axes = self.rows.axes
-        last = self.rows.adjacent and axes[-1] == len(shape) - 1
-        return size <= STRIDED_ROWS and (last or (len(axes) == 1 and not any(self.kept)))
+        axes, size = self.rows.axes, first.size
+        last = self.rows.adjacent and axes[-1] == first.ndim - 1
+        behind = last and size < NATIVE_GRAIN and first.flags.c_contiguous
+        return behind or (size <= STRIDED_ROWS and (last or (len(axes) == 1 and not any(self.kept))))
 
     def of_few(self, arrays: Sequence[Array], shared: Sequence[Any]) -> list[Array]:
         """What the kernel makes of few rows, along one dim or the last ones, and of what they share."""
@@ -132,7 +134,7 @@ class NativeRows(NamedTuple):
             if len(rows.laid) > 2:
                 self._side_by_side(tables, shared, out)
             elif self._has_parts(tables[0].size):
-                self._in_parts(tables, shared, out[0])
+                self._in_parts(tables, shared, out)
             else:
                 share_rows(self.kernel, tables, shared, out)
             return
@@ -166,24 +168,48 @@ class NativeRows(NamedTuple):
         long = size == self.rows.length and size >= 2 * NATIVE_GRAIN
         return long and bool(self.together) and self.dtype.char not in REDUCED
 
-    def _in_parts(self, tables: Sequence[Array], shared: Sequence[Any], out: Array) -> None:
+    def _in_parts(self, tables: Sequence[Array], shared: Sequence[Any], out: Sequence[Array]) -> None:
         """Of one long row: the results of its parts are brought together; NumPy finds places in one pass."""
+        flat, size = [t.reshape(-1) for t in tables], tables[0].size
         if self.together in ("argmax", "argmin"):
-            out[...] = getattr(tables[0].reshape(-1), self.together)()
-            return
-        count, rest = divmod(tables[0].size, NATIVE_GRAIN)
-        parts = np.empty(count + (rest > 0), out.dtype)
-        flat = [t.reshape(-1) for t in tables]
-        whole = [t[: t.size - rest].reshape(count, NATIVE_GRAIN) for t in flat]
-        share_rows(self.kernel, whole, shared, (parts[:count],))
-        if rest:
-            self.kernel(*[t[t.size - rest :] for t in flat], *shared, out=(parts[count:].reshape(()),))
-        if self.together == "mean":
-            parts[:count] *= NATIVE_GRAIN
-            parts[count:] *= rest
-            out[...] = folded(None, "sum", parts, 0) / self.dtype.type(tables[0].size)
+            out[0][...] = getattr(flat[0], self.together)()
+        elif self.together == "mean":
+            (parts,) = self._of_parts(self.kernel, flat, shared, (self.dtype,))
+            rest = size % NATIVE_GRAIN
+            parts[: size // NATIVE_GRAIN] *= NATIVE_GRAIN
+            parts[size // NATIVE_GRAIN :] *= rest
+            out[0][...] = folded(None, "sum", parts, 0) / self.dtype.type(size)
+        elif self.together.endswith(";"):
+            self._in_stages(flat, [*shared, self.dtype.type(size)], out)
         else:
-            out[...] = folded(None, self.together, parts, 0)
+            (parts,) = self._of_parts(self.kernel, flat, shared, (out[0].dtype,))
+            out[0][...] = folded(None, self.together, parts, 0)
+
+    def _in_stages(self, flat: Sequence[Array], numbers: list[Any], out: Sequence[Array]) -> None:
+        """Pass by pass: the reductions of one are numbers of the next."""
+        for number, names in enumerate(self.together[:-1].split(";")):
+            kernel, kinds = getattr(self.kernels, f"{self.name}_stage{number}"), names.split()
+            made = self._of_parts(kernel, flat, numbers, [_OF_STAGES.get(name, FLOAT64) for name in kinds])
+            hows = ["sum" if name == "count" else name for name in kinds]
+            numbers += [folded(None, how, a, 0)[0] for how, a in zip(hows, made, strict=True)]
+        last = getattr(self.kernels, f"{self.name}_last")
+        last(*numbers, out=tuple([r.reshape(()) for r in out]))
+
+    def _of_parts(
+        self, kernel: np.ufunc, flat: Sequence[Array], numbers: Sequence[Any], dtypes: Sequence[Any]
+    ) -> list[Array]:
+        """What a kernel makes of each part of a row."""
+        count, rest = divmod(flat[0].size, NATIVE_GRAIN)
+        made = [np.empty(count + (rest > 0), dtype) for dtype in dtypes]
+        whole = [a[: a.size - rest].reshape(count, NATIVE_GRAIN) for a in flat]
+        share_rows(kernel, whole, numbers, [m[:count] for m in made])
+        if rest:
+            kernel(
+                *[a[a.size - rest :] for a in flat],
+                *numbers,
+                out=tuple([m[count:].reshape(()) for m in made]),
+            )
+        return made
 
     def _turned(self, given: Sequence[Array], shared: Sequence[Any], out: Sequence[Array], one: bool) -> None:
         """Of rows along the last dims, or ``one``, not contiguous: element after element if they are few."""

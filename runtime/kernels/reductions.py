@@ -17,7 +17,7 @@ import numpy as np
 
 from ..core.costs import ROW_STARTS_CACHED
 from .dims import Dims, axes_of, other_axes, reduce_dims, reduced_shape, wrap_dims
-from .dtypes import INT64, INTEGRAL, REDUCED, UINT8, DType, is_stored, total_dtype, with_truth
+from .dtypes import INT64, INTEGRAL, REDUCED, UINT8, DType, is_stored, real_dtype, total_dtype, with_truth
 from .reduced import upcast
 from .sums import SUMMED, sum_floats
 
@@ -131,6 +131,10 @@ def result_dtype(kind: str, given: DType, asked: DType | None = None) -> DType:
             return UINT8 if given == UINT8 else BOOL
         case "own":
             return given
+        case "real":
+            return real_dtype(given)
+        case "real total":
+            return total_dtype(real_dtype(given), asked)
     return INT64 if kind == "int64" else BOOL
 
 
@@ -158,8 +162,8 @@ def row_starts(rows: int, columns: int) -> Array:
     return np.arange(0, rows * columns, columns)
 
 
-def _extreme(ufunc: Reducing, self: Array, axes: tuple[int, ...], keepdim: bool) -> Array:
-    return ufunc.reduce(self, axes, None, None, keepdim)
+def _extreme(ufunc: np.ufunc, self: Array, axes: tuple[int, ...], keepdim: bool) -> Array:
+    return ufunc.reduce(self, axes, keepdims=keepdim)
 
 
 def _place(method: str, self: Array, axes: tuple[int, ...], keepdim: bool) -> Array:
@@ -191,7 +195,7 @@ def evenly_distribute(grad_output: Array, self: Array, value: Array) -> Array:
 
 def _tested(ufunc: Reducing, self: Array, axes: tuple[int, ...], keepdim: bool) -> Array:
     self = with_truth(self)
-    result = ufunc.reduce(self, axes, None, None, keepdim)
+    result = ufunc.reduce(self, axes, keepdims=keepdim)
     return result.astype(UINT8) if self.dtype == UINT8 else result
 
 

@@ -21,6 +21,7 @@ _DTYPES = {
     "bool": "bool",
     "int64": "int64",
     "float32": "float32",
+    "float64": "float64",
     "float16": "float16",
     "bfloat16": "uint16",
 }

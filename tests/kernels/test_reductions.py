@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from kernel_oracle import COMPLEX, DTYPES, FLOATING, NUMBERS, REAL, compare, layouts, of_arrays, random
 
-from tengen.kernels import cpu, moments, reductions as kernels, sums
+from tengen.kernels import cpu, reductions as kernels, sums
 
 nan, inf = np.nan, np.inf
 CASES: list[tuple[tuple[int, ...], list[Any]]] = [
@@ -85,15 +85,10 @@ def test_means(torch: Any, dtype: str) -> None:
 @pytest.mark.parametrize("correction", [None, 0, 0.5, 5])
 def test_moments(torch: Any, dtype: str, correction: float | None) -> None:
     for a, dim, keepdim in inputs(dtype):
-        for kernel, operator in (
-            (moments.var_dim, torch.var),
-            (moments.std_dim, torch.std),
-            (moments.var_mean, torch.var_mean),
-            (moments.std_mean, torch.std_mean),
-        ):
+        for name in ("var", "std", "var_mean", "std_mean"):
             compare(
-                lambda x, f=kernel, d=dim, k=keepdim: f(x, d, correction, k),
-                lambda x, f=operator, d=dim, k=keepdim: f(x, d, correction=correction, keepdim=k),
+                lambda x, f=name, d=dim, k=keepdim: of_arrays(f, x, d, correction=correction, keepdim=k),
+                lambda x, f=name, d=dim, k=keepdim: getattr(torch, f)(x, d, correction=correction, keepdim=k),
                 a,
             )
 
@@ -244,12 +239,12 @@ def test_the_variance_of_all_elements(size: int, correction: int) -> None:
     wide = a.astype(np.float64)
     with np.errstate(all="ignore"):
         expected = wide.var(ddof=correction)
-        variance, mean = moments.var_mean(a, None, correction, False)
+        variance, mean = of_arrays("var_mean", a, correction=correction)
     # Both are formed in float64, and rounded.
     eps = np.finfo(np.float32).eps
     np.testing.assert_allclose(mean, wide.mean(), rtol=eps)
     np.testing.assert_allclose(variance, expected, rtol=eps)
-    assert moments.var_mean(a.reshape(1, -1), (), correction, True)[0].shape == (1, 1)
+    assert of_arrays("var_mean", a.reshape(1, -1), (), keepdim=True)[0].shape == (1, 1)
 
 
 @pytest.mark.parametrize("dims", [(1,), (0,), (0, 1), None, (2,)])
@@ -262,17 +257,16 @@ def test_moments_of_float32_anywhere_in_its_range(
     for x in (numbers.astype(np.float32), np.asfortranarray(numbers.astype(np.float32))):
         wide = x.astype(np.float64)
         expected = {
-            moments.var_mean: (wide.var(dims, ddof=1), wide.mean(dims)),
-            moments.std_mean: (wide.std(dims, ddof=1), wide.mean(dims)),
+            "var": (wide.var(dims, ddof=1), wide.mean(dims)),
+            "std": (wide.std(dims, ddof=1), wide.mean(dims)),
         }
-        for kernel, (spread, mean) in expected.items():
-            alone = moments.var_dim if kernel is moments.var_mean else moments.std_dim
+        for name, (spread, mean) in expected.items():
             with np.errstate(over="ignore"):
-                found = kernel(x, dims, None, False)
+                found = of_arrays(f"{name}_mean", x, dims)
                 wanted = spread.astype(np.float32)
             rounding = dict(rtol=np.finfo(np.float32).eps, atol=np.finfo(np.float32).smallest_subnormal)
             np.testing.assert_allclose(found[0], wanted, **rounding)
-            np.testing.assert_array_equal(alone(x, dims, None, False), found[0])
+            np.testing.assert_array_equal(of_arrays(name, x, dims), found[0])
             # Of a mean near 0 the error is that of its terms.
             np.testing.assert_allclose(found[1], mean, rtol=rounding["rtol"], atol=1e-14 * scale)
 

@@ -286,6 +286,18 @@ OPERATORS = """\
   errors: ["[3], 1: IndexError"]
   reference: records(self, dim)
 
+- func: about_of(Tensor self, int[1]? dim=None, *, float least=0.5, bool keepdim=False) -> (Tensor, Tensor)
+  body: |
+    over self[dim: n] in float64
+    free = at_least(n, least)
+    d = self - mean(self)
+    out0 = sqrt(sum(real(d * conj(d))) / free)
+    out1 = max(abs(self)) + least * any(d != 0)
+  dtypes: floating, reduced, complex
+  samples: ["[3, 4], 1", "[2, 3, 4], (0, 2), keepdim=True", "[3, 4]", "[], 0", "[3, 4], 1, least=6.0"]
+  errors: ["[3, 4], 2: IndexError", "[3, 4], 1, least=-1.0: RuntimeError"]
+  reference: spread_about(self, dim, least, keepdim)
+
 - func: positive_of(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
   body: |
     over self[dim: n]
@@ -370,6 +382,14 @@ OPERATORS = """\
   errors: ["[0, 3]: RuntimeError"]
   reference: np.max(np.abs(self)) - np.mean(self)
 """
+NUMBERS = """\
+def at_least(n, least):
+    if least >= 0:
+        return float(max(n, least))
+    def refuse():
+        raise RuntimeError(f"expected least to be positive, but got {least}")
+    return refuse
+"""
 REFERENCES = """\
 import numpy as np
 
@@ -391,6 +411,16 @@ def records(self, dim):
     lowest = np.flip(np.minimum.accumulate(back, dim), dim)
     values = lowest + np.where(up == down, self, 0) - np.mean(self, axis=dim, keepdims=True)
     return values, down, self.shape[dim] - 1 - np.flip(places(back, np.greater_equal), dim)
+
+def spread_about(self, dim, least, keepdim):
+    axes = tuple(range(self.ndim)) if dim is None else dim if self.ndim else ()
+    n = np.prod([self.shape[d] for d in axes])
+    d = self - np.mean(self, axis=axes, keepdims=True)
+    return (
+        np.sqrt(np.sum(np.abs(d) ** 2, axis=axes, keepdims=keepdim) / max(n, least)),
+        np.max(np.abs(self), axis=axes, keepdims=keepdim)
+        + least * np.any(d != 0, axis=axes, keepdims=keepdim),
+    )
 
 def nearest(self, other, dim, keepdim):
     if not self.ndim:
@@ -441,6 +471,9 @@ for f in (tengen.ops.rowlib.nearest_of, lambda x, _, dim: tengen.ops.rowlib.wher
     for dim in (0, 1):
         for found, wanted in zip(f(on_dask, on_dask.sin(), dim), f(x, x.sin(), dim), strict=True):
             assert tengen.allclose(found.cpu(), wanted)
+for dim in (None, (0,)):
+    for found, wanted in zip(*[tengen.ops.rowlib.about_of(a, dim, least=2.0) for a in (on_dask, x)]):
+        assert tengen.allclose(found.cpu(), wanted)
 values, total = tengen.ops.rowlib.apart_of(on_dask, 0)
 assert tengen.allclose(total.cpu(), x.prod(0)) and tengen.allclose(values.cpu(), x / x.prod(0))
 """
@@ -487,13 +520,15 @@ else:
 
 
 def test_all_that_follows(workshop: Workshop) -> None:
-    tests = workshop.library("rowlib", declarations__native_functions__yaml=OPERATORS) / "tests"
+    declared = {"native_functions": OPERATORS, "derivatives": "- name: about_of\n"}
+    files = {f"declarations__{name}__yaml": text for name, text in declared.items()}
+    tests = workshop.library("rowlib", kernels__numbers__py=NUMBERS, **files) / "tests"
     tests.mkdir()
     (tests / "references.py").write_text(REFERENCES)
     workshop.tengen("gen", folder="rowlib")
     short = "softmax", "logsumexp", "distance", "middle", "spread", "normal", "scaled", "apart"
     more = "weighted", "rooted", "centred"
-    scans = "running_mean", "cumulated", "survival", "share", "drawdown", "around", "record"
+    scans = "running_mean", "cumulated", "survival", "share", "drawdown", "around", "record", "about"
     totals = "positive", "share_above", "count_above", "farthest", "nearest", "where"
     tables = "standard", "moments", "shares", "weighed_backward"
     names = [f"rowlib::{name}_of" for name in (*short, *more, *scans, *totals, *tables)]

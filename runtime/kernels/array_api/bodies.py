@@ -12,6 +12,7 @@ from ..bodies import (
     check_shared,
     check_singles,
     given,
+    known,
     one_shape,
     several,
     sizes_beside,
@@ -20,7 +21,7 @@ from ..bodies import (
 from ..dims import Dims, axes_of_rows, length_of, reduced_shape
 from ..reductions import check_nonempty
 from ..row_tables import COLUMNS
-from .common import Array, cast, is_bool, is_integral
+from .common import Array, cast, is_bool, is_complex, is_integral
 from .reductions import folded
 from .sorting import scanned
 
@@ -42,7 +43,7 @@ def run_body(
 ) -> Any:
     """What ``kernels.bodies.run_body`` gives, and its errors."""
     form = written_out(form)
-    kept, kinds, _, nonempty, asked = results
+    kept, kinds, _, nonempty, wide, asked = results
     before = () if asked is None else (asked,)
     rows = [cast(xp, a, dtype) for a in rows]
     functions = partial(folded, xp, dtype), partial(scanned, xp, dtype)
@@ -51,6 +52,17 @@ def run_body(
     sizes_of_rows = tuple([shape[d] for d in axes])
     check_shared(sizes_of_rows, [tuple(a.shape) for a in shared if a is not None])
     check_singles(reduced_shape(shape, axes, keepdim), [tuple(a.shape) for a in singles])
+    numbers = known(numbers, length_of(shape, axes))
+    own = rows[0].dtype
+    doubled = xp.complex128 if is_complex(xp, rows[0]) else xp.float64
+    if wide and own != doubled:
+        operands = [
+            [None if a is None else cast(xp, a, doubled) for a in of] for of in (rows, singles, shared)
+        ]
+        found = several(
+            run_body(xp, kernels, name, form, results, dim, sizes, keepdim, None, *operands, *numbers)
+        )
+        return given([None if a is None else xp.astype(a, narrowed(xp, a, own)) for a in found])
     if 0 in shape:
         if all(kept) and COLUMNS not in kinds:
             return given([xp.zeros(shape, dtype=result_dtype(xp, kind, rows[0], dtype)) for kind in kinds])
@@ -72,6 +84,13 @@ def run_body(
     return given(
         [r if r is None or r.shape == of else xp.reshape(r, of) for r, of in zip(found, shapes, strict=True)]
     )
+
+
+def narrowed(xp: Any, array: Array, own: Any) -> Any:
+    """The dtype of what was computed in double precision of rows of their own dtype."""
+    if array.dtype == xp.complex128:
+        return own
+    return array.dtype if array.dtype != xp.float64 else xp.float32 if own == xp.complex64 else own
 
 
 def result_dtype(xp: Any, kind: str, row: Array, asked: Any) -> Any:

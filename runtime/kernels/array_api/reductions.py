@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..dims import axes_of, other_axes, reduced_shape
-from ..moments import degrees_of_freedom
 from ..reductions import ADDED, check_nonempty, count, restored_shape
-from .common import Array, as_array, cast, is_bool, is_complex, is_integral, is_real, number_of
+from .common import Array, as_array, cast, is_bool, is_integral, is_real, number_of
 
 Dims = tuple[int, ...] | None
 
@@ -48,49 +47,6 @@ def mean_dim(xp: Any, self: Array, dim: Dims, keepdim: bool, dtype: Any) -> Arra
         )
     total = sum_dim(xp, self, dim, keepdim, None)
     return total / number_of(count(self, dim), self.dtype, xp)
-
-
-def var_mean(xp: Any, self: Array, dim: Dims, correction: float | None, keepdim: bool) -> tuple[Array, Array]:
-    """The variance (real) and the mean over ``dim``; the divisor is the count less ``correction``."""
-    mean = mean_dim(xp, self, dim, True, None)
-    deviation = self - mean
-    deviation = deviation - mean_dim(xp, deviation, dim, True, None)  # what was rounded away
-    if is_complex(xp, self):
-        square = xp.real(deviation) * xp.real(deviation) + xp.imag(deviation) * xp.imag(deviation)
-    else:
-        square = deviation * deviation
-    total = sum_dim(xp, square, dim, keepdim, None)
-    variance = total / as_array(xp, degrees_of_freedom("var", count(self, dim), correction), total)
-    return variance, mean if keepdim else xp.reshape(mean, variance.shape)
-
-
-def var_dim(xp: Any, self: Array, dim: Dims, correction: float | None, keepdim: bool) -> Array:
-    """The variance of ``var_mean``."""
-    own = 1 if correction is None else correction
-    if not is_real(xp, self) or count(self, dim) <= own:
-        return var_mean(xp, self, dim, correction, keepdim)[0]
-    return xp.var(self, axis=axes_of(dim, self.ndim), correction=own, keepdims=keepdim)
-
-
-def std_mean(xp: Any, self: Array, dim: Dims, correction: float | None, keepdim: bool) -> tuple[Array, Array]:
-    """The square root of the variance, and the mean."""
-    variance, mean = var_mean(xp, _doubled(xp, self), dim, correction, keepdim)
-    return xp.astype(xp.sqrt(variance), _real_part(xp, self).dtype), xp.astype(mean, self.dtype)
-
-
-def std_dim(xp: Any, self: Array, dim: Dims, correction: float | None, keepdim: bool) -> Array:
-    """The square root of the variance."""
-    variance = var_dim(xp, _doubled(xp, self), dim, correction, keepdim)
-    return xp.astype(xp.sqrt(variance), _real_part(xp, self).dtype)
-
-
-def _real_part(xp: Any, self: Array) -> Array:
-    return xp.real(self) if is_complex(xp, self) else self
-
-
-def _doubled(xp: Any, self: Array) -> Array:
-    """Numbers in double precision, where no square of single ones overflows, or loses digits."""
-    return xp.astype(self, xp.complex128 if is_complex(xp, self) else xp.float64)
 
 
 def restore_dims(xp: Any, self: Array, dim: Dims, keepdim: bool, ndim: int) -> Array:

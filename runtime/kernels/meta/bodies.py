@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..bodies import Results, check_shared, check_singles, given, one_shape
-from ..dims import Dims, axes_of_rows, reduced_shape
+from ..bodies import Results, check_shared, check_singles, given, known, one_shape
+from ..dims import Dims, axes_of_rows, length_of, reduced_shape
 from ..dtypes import DType
 from ..reductions import check_nonempty, result_dtype
 from ..row_tables import COLUMNS
@@ -28,13 +28,14 @@ def run_body(
     *numbers: float,
 ) -> Any:
     """The results of ``kernels.bodies.run_body``, without elements, and its errors."""
-    kept, kinds, _, nonempty, asked = results
+    kept, kinds, _, nonempty, _, asked = results
     shape = one_shape([a.shape for a in rows])
     axes = axes_of_rows(shape, dim, sizes)
     sizes_of_rows = tuple([shape[d] for d in axes])
     check_shared(sizes_of_rows, [a.shape for a in shared if a is not None])
     if nonempty and axes and 0 in shape and not all(kept):
         check_nonempty(shape, dim, nonempty)
+    known(numbers, length_of(shape, axes))
     fewer = reduced_shape(shape, axes, keepdim)
     check_singles(fewer, [a.shape for a in singles])
     shapes = [

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..dims import wrap_dim
-from ..dtypes import INT64, real_dtype
+from ..dtypes import INT64
 from ..reductions import check_hash, check_nonempty, restored_shape
 from ..sorting import check_search, kthvalue_dim, topk_dim
 from .array import MetaArray, broadcast_shapes
@@ -17,14 +17,6 @@ DType = np.dtype[Any]
 Dims = tuple[int, ...] | None
 Shape = tuple[int, ...]
 BOOL = np.dtype(bool)
-
-
-def meta_var(self: MetaArray, dim: Dims, keepdim: bool) -> MetaArray:
-    return meta_reduced(self, dim, keepdim, real_dtype(self.dtype))
-
-
-def meta_var_mean(self: MetaArray, dim: Dims, keepdim: bool) -> tuple[MetaArray, MetaArray]:
-    return meta_var(self, dim, keepdim), meta_reduced(self, dim, keepdim)
 
 
 def meta_selected(self: MetaArray, dim: int, keepdim: bool) -> tuple[MetaArray, MetaArray]:

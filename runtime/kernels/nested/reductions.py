@@ -152,7 +152,7 @@ def _over_last_sizes(
     RuntimeError where the sizes are others than those of the first operand, and beside a ragged dimension for
     what rows share, for which it has no size, and for sums over rows.
     """
-    first, count, (kept, kinds, _, _, asked) = operands[0], len(dims), results
+    first, count, (kept, kinds, *_, asked) = operands[0], len(dims), results
     if not is_over_ragged(first, count):
         rows, each = [[a.rows(count) for a in of] for of in (operands, singles)]
         found = bodies.several(run(dims, sizes, True, dtype, rows, each, shared, *numbers))
