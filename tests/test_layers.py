@@ -71,6 +71,7 @@ IR = (
     "stages",
     "bodies",
     "moves",
+    "body_calls",
     "contractions",
     "views",
     "accesses",

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...ir.accesses import Access
-from ...ir.bodies import LENGTH, NATIVE_KERNELS, Along, Body, BodyCall, kernel_of_body, name_without
+from ...ir.bodies import LENGTH, NATIVE_KERNELS, Along, Body, kernel_of_body, name_without
+from ...ir.body_calls import BodyCall
 from ...ir.contractions import FORMS as CONTRACTIONS, Contraction
 from ...ir.expressions import (
     Attribute,

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
-from ...ir.bodies import Along, BodyCall, Kind
+from ...ir.bodies import Along, Kind
+from ...ir.body_calls import BodyCall
 from ...ir.expressions import (
     BINARY,
     ELEMENTWISE_COMPARISONS,
