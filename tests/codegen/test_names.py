@@ -51,7 +51,7 @@ def test_every_name_that_generated_code_uses_is_reserved() -> None:
     own |= set(NUMPY_WORDS.values())  # given up for arguments of these names
     own |= {f"{a.name}_t" for s in schemas for a in s.arguments}
     bodies = [o.body for o in DECLARED.operators if o.body is not None]
-    own |= {name for body in bodies for name, _ in body.statements}  # of lambdas
+    own |= {name for body in bodies for name, _ in (*body.computed, *body.statements)}  # of lambdas
     moves = [o.move for o in DECLARED.operators if o.move is not None]
     own |= {name for move in moves for name in (*move.sizes, *move.places, *move.numbers)}
     factories = [o.said for o in DECLARED.operators if isinstance(o.said, Factory)]
