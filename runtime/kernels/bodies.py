@@ -87,9 +87,9 @@ def run_body(
             native = NativeRows(kernels, name, kernel, kept, kinds, together, where, own)
             return given(native.results(rows, beside, numbers))
     if own.char in REDUCED or (wide and (own in DOUBLED or acc_dtype(own) != own)):
-        more = [list(map(_widened, of)) for of in (rows, (), shared)]
+        wider, none, beside = [list(map(_widened, of)) for of in (rows, (), shared)]
         at = dim, sizes, keepdim
-        found = several(run_body(kernels, name, form, results, *at, None, *more, *numbers))
+        found = several(run_body(kernels, name, form, results, *at, None, wider, none, beside, *numbers))
         return given([_narrowed(a, own) for a in found])
     if not first.size:
         if all(kept):
@@ -148,8 +148,8 @@ def _of_tables(
     calls = None if kernels is None else plan.calls(kernels, own_dtype)
     *_, wide, asked = results
     if calls is None and wide and (own_dtype in DOUBLED or acc_dtype(own_dtype) != own_dtype):
-        more = [list(map(_widened, of)) for of in (rows, singles, shared)]
-        found = _of_tables(None, form, results, plan, None, *more, numbers)
+        rows, singles, shared = [list(map(_widened, of)) for of in (rows, singles, shared)]
+        found = _of_tables(None, form, results, plan, None, rows, singles, shared, numbers)
         return given([_narrowed(a, own_dtype) for a in several(found)])
     if calls is not None:
         if numbers:

@@ -56,11 +56,12 @@ def run_body(
     own = rows[0].dtype
     doubled = xp.complex128 if is_complex(xp, rows[0]) else xp.float64
     if wide and own != doubled:
-        operands = [
+        rows, singles, shared = [
             [None if a is None else cast(xp, a, doubled) for a in of] for of in (rows, singles, shared)
         ]
+        at = dim, sizes, keepdim
         found = several(
-            run_body(xp, kernels, name, form, results, dim, sizes, keepdim, None, *operands, *numbers)
+            run_body(xp, kernels, name, form, results, *at, None, rows, singles, shared, *numbers)
         )
         return given([None if a is None else xp.astype(a, narrowed(xp, a, own)) for a in found])
     if 0 in shape:
