@@ -15,6 +15,7 @@ from ..model.source import Entry, Located, Place
 from ..parse.formula import length_of, place_of, result_names
 from ..read.entries import mechanism_of, read_entries
 from ..read.fields import words
+from ..read.functions import module_of
 from .affected import called_names
 from .written import kernel_functions, unjudged, written_at
 
@@ -71,10 +72,15 @@ class Locator:
     # -- kernels -------------------------------------------------------------------------------
 
     def read(self, names: Iterable[str]) -> None:
-        """Read the modules with the kernels of operators. Raises CommandError for one that is no Python."""
+        """Read the modules with the kernels of operators, and all that these may import.
+
+        Raises CommandError for one that is no Python.
+        """
         for name in names:
             for key, kernel in self.operators[name].kernels.items():
                 list(self._functions(key, kernel))
+        for path in sorted((self.runtime / "kernels").rglob("*.py")):
+            module_of(path)
 
     def _kernel(self, operator: Operator, backend: str) -> Spot:
         """The kernel of a backend; where that has none, the one that stands for it."""
