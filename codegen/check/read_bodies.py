@@ -72,9 +72,10 @@ def what_follows(schema: Schema, entry: Mapping[str, Located]) -> Mapping[str, L
 
 def functions_named(said: Said | None, functions: FunctionIndex) -> tuple[str, ...]:
     """The functions of kernels that a body calls, as "module.function"."""
-    if isinstance(said, Body):
-        return ()  # it is made of primitives
-    names = [part.function.id for part in _parts(said) if isinstance(part.function, Name)]
+    if isinstance(said, Body):  # all else is made of primitives
+        names = sorted(said.functions_of_numbers)
+    else:
+        names = [part.function.id for part in _parts(said) if isinstance(part.function, Name)]
     found = [functions.find(name) for name in dict.fromkeys(names) if name not in INTEGERS]
     return tuple([of_name[0].qualified for of_name in found if of_name])
 

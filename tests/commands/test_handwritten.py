@@ -113,7 +113,7 @@ PACKAGES = {
     "backward_flops": {"formulas"},
 }
 #: What the language of bodies has, and kernels call otherwise.
-OF_BODIES = {"product"}
+OF_BODIES = {"count", "product", "reduced"}
 
 
 @cache
