@@ -240,7 +240,7 @@ LAST = len(BATCHES) - 1
 #: Backward kernels of each kind: the module, what computes the gradient, the operator that it is of.
 BACKWARD_KERNELS = [
     ("nn/loss.py", "binary_cross_entropy_backward", "binary_cross_entropy"),  # one kernel for two gradients
-    ("nn/normalization.py", "native_group_norm_backward", "native_group_norm"),  # called by a formula
+    ("nn/cross_entropy.py", "fused_cross_entropy_backward", "_fused_cross_entropy"),  # called by a formula
 ]
 
 
@@ -251,7 +251,8 @@ def double(scratch: Scratch, file: str, kernel: str) -> str:
     first = next(i for i, line in enumerate(lines) if re.match(rf"(def )?{kernel}\b", line))
     right = f"_right_{kernel}"
     lines[first] = lines[first].replace(kernel, right)
-    end = next(i for i in range(first + 1, len(lines)) if lines[i] and not lines[i].startswith((" ", ")")))
+    behind = [i for i in range(first + 1, len(lines)) if lines[i] and not lines[i].startswith((" ", ")"))]
+    end = min(behind, default=len(lines))
     wrong = f"""def {kernel}(*arguments):
     found = {right}(*arguments)
     return tuple(g if g is None else 2 * g for g in found) if isinstance(found, tuple) else 2 * found
