@@ -105,15 +105,15 @@ def run_body(
     shared: Sequence[Array | None],
     *numbers: float,
 ) -> Any:
-    """``kernels.bodies.run_body`` of each component. RuntimeError for bodies with several results, or with
-    operands that rows share, unless rows are over the last dims by their sizes."""
+    """``kernels.bodies.run_body`` of each component. NotImplementedError for bodies with several results, or
+    with operands that rows share, unless rows are over the last dims by their sizes."""
     kept = results[0]
     if sizes and sizes != LISTED:
         assert isinstance(dim, Sequence)
         run = partial(bodies.run_body, kernels, name, form, results)
         return _over_last_sizes(run, results, tuple(dim), sizes, dtype, rows, singles, shared, numbers)
     if singles or shared or len(kept) > 1 or (len(rows) > 1 and not kept[0]):
-        raise RuntimeError(f"{name} has no form for nested tensors")
+        raise NotImplementedError("not implemented for nested tensors: it has several results or operands")
 
     def of_arrays(at: Any, keep: bool, *arrays: Array) -> Any:
         return bodies.run_body(kernels, name, form, results, at, sizes, keep, dtype, arrays, (), (), *numbers)
