@@ -125,7 +125,7 @@ def table_of(module: str) -> Table:
 def _reduced_forms(kernel: Kernel) -> list[Kernel]:
     """Those of an elementwise kernel with one result for reduced types: they compute in float32."""
     marks = [operand.partition(":")[2] for operand in (*kernel.inputs, *kernel.outputs)]
-    if kernel.signature or len(kernel.outputs) != 1 or {"float32", *_REDUCED} & {*marks}:
+    if kernel.signature or len(kernel.outputs) != 1 or {*SCALARS, *_REDUCED} & {*marks}:
         return []
     return [
         Kernel(

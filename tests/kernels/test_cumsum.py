@@ -56,7 +56,7 @@ def from_the_end(array: Any, dim: int) -> Any:
         None,
         "",
         lambda fold, scan, axis, n, x: scan("cumsum", x, axis, True),
-        ((True,), ("running",), "", "", None),
+        ((True,), ("running",), "", "", False, None),
         dim,
         "",
         False,
