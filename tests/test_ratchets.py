@@ -132,14 +132,14 @@ def composites_that_raise_in_silence() -> int:
 # lines rose once more: what moves elements as bodies say serves all such operators, and few are declared so.
 RATCHETS: dict[Callable[[], int], int] = {
     kernels_without_a_body: 125,
-    native_kernels_apart: 60,
+    native_kernels_apart: 58,
     formulas_with_helpers: 102,
     thresholds: 44,
     functions_that_fork: 42,
     fast_paths_by_hand: 3,
     texts_read_back: 0,
     largest_ring: 16,
-    lines_by_hand: 124017,
+    lines_by_hand: 123966,
     kernels_that_raise_in_silence: 0,
     composites_that_raise_in_silence: 0,
 }

@@ -44,9 +44,12 @@ static PyArrayObject *array_of(PyObject *value) {
 /* Of an array Python asks whether all is equal, which is an error. */
 static int is_equal(PyObject *value, PyObject *other) {
     if (value == other) return 1;
-    if (!PyLong_CheckExact(value) && !PyFloat_CheckExact(value) && !PyUnicode_CheckExact(value))
-        return array_of(value) == NULL ? 0 : -1;
-    return PyObject_RichCompareBool(value, other, Py_EQ);
+    int plain = PyLong_CheckExact(value) || PyFloat_CheckExact(value) || PyUnicode_CheckExact(value);
+    if (plain || PyBool_Check(value)) return PyObject_RichCompareBool(value, other, Py_EQ);
+    if (value == Py_None || PyTuple_CheckExact(value) || PyList_CheckExact(value))
+        return PyTuple_Check(other) ? -1 : 0;
+    /* What compares in a way of its own says it to Python. */
+    return Py_TYPE(value)->tp_richcompare == PyBaseObject_Type.tp_richcompare ? 0 : -1;
 }
 
 static int is_small(PyObject *value) {
