@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from .expressions import Call, Constant, Expr, Name, Subscript, mapped, replaced, walk
+from .expressions import Call, Constant, Expr, Name, Subscript, mapped, walk
 from .kernels import NativeKernel, Operand
 from .scans import NATIVE_SCANS, STRETCHES
 
@@ -24,9 +24,7 @@ _WHOLE = (*NATIVE_SCANS.values(), "where_first")
 
 def staged(kernel: NativeKernel) -> tuple[NativeKernel, ...]:
     """These kernels; none where results are rows, or are not made of reductions alone."""
-    known: dict[str, Expr] = {}
-    for name, expr in kernel.statements:
-        known[name] = replaced(expr, known)
+    known = kernel.defined
     results = [known[o.name] for o in kernel.outputs]
     parts = [part for expr in results for part in walk(expr)]
     plain = not any([isinstance(p, Subscript) or _name(p) in _WHOLE for p in parts])

@@ -16,7 +16,22 @@ from ..read.functions import FunctionIndex
 RESULT, OVER = "out", "over "
 
 
-class BodyReader:
+class TextReader:
+    """Reads expressions of a located text, and reports the mistakes in them."""
+
+    def __init__(self, located: Located, report: Report) -> None:
+        self.located, self.report = located, report
+        self.good = True
+
+    def wrong(self, message: str, at: Expr | int = 0, expected: str = "", help: str = "") -> None:
+        """Report a mistake, at an expression or at a place of the text."""
+        self.good = False
+        begin, end = (at, at + 1) if isinstance(at, int) else at.span
+        place = self.located.at(begin)
+        self.report.error(place, message, length=max(1, end - begin), expected=expected, help=help)
+
+
+class BodyReader(TextReader):
     """Reads one body: what readers of all kinds but rows have in common."""
 
     #: How bodies of the kind are written.
@@ -26,16 +41,9 @@ class BodyReader:
         self, schema: Schema, located: Located, functions: FunctionIndex | None, report: Report
     ) -> None:
         """Without ``functions`` nothing is asked of those that the body calls."""
-        self.schema, self.located, self.functions, self.report = schema, located, functions, report
+        super().__init__(located, report)
+        self.schema, self.functions = schema, functions
         self.tensors = [a.name for a in schema.arguments if a.is_tensor]
-        self.good = True
-
-    def wrong(self, message: str, at: Expr | int = 0, expected: str = "", help: str = "") -> None:
-        """Report a mistake, at an expression or at a place of the text."""
-        self.good = False
-        begin, end = (at, at + 1) if isinstance(at, int) else at.span
-        place = self.located.at(begin)
-        self.report.error(place, message, length=max(1, end - begin), expected=expected, help=help)
 
     def parsed(self) -> tuple[Expr | None, Sequence[tuple[Expr, Expr]]] | None:
         """What the first line is over, if there is such a line, and the assignments; None for no body."""

@@ -33,6 +33,7 @@ from ...ir.expressions import (
 )
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.source import Located
+from .body_text import TextReader
 
 Line = tuple[Expr, Expr]
 Counts = Mapping[str, int]
@@ -76,7 +77,7 @@ def head_of(head: str, counts: Counts) -> str:
     return _OPERAND.sub(several, head)
 
 
-class FamilyBody:
+class FamilyBody(TextReader):
     """Writes out the lines of a body for one member."""
 
     def __init__(
@@ -87,20 +88,12 @@ class FamilyBody:
         tables: Collection[str],
         report: Report,
     ) -> None:
-        self.body, self.families, self.counts = body, dict(families), counts
-        self.tables, self.report = tables, report
-        self.good = True
+        super().__init__(body, report)
+        self.families, self.counts, self.tables = dict(families), counts, tables
 
     def lines(self, lines: Sequence[Line]) -> list[Line]:
         """The lines, each for all that it is of."""
         return [made for line in lines for made in self.line(*line)] if self.counts else [*lines]
-
-    def wrong(self, message: str, at: Expr, expected: str, help: str = "") -> None:
-        """Report a mistake."""
-        self.good = False
-        begin, end = at.span
-        place = self.body.at(begin)
-        self.report.error(place, message, length=max(1, end - begin), expected=expected, help=help)
 
     def line(self, target: Expr, value: Expr) -> Iterator[Line]:
         """One line: what it assigns that has indices is there for each of these."""
