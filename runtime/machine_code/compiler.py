@@ -157,9 +157,29 @@ def _module(symbol: str, text: str, context: Any, clearing: str | None, has_half
     return module
 
 
-def _optimise(module: Any, machine: Any) -> None:
-    options = llvm.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization = options.slp_vectorization = options.loop_unrolling = True
+def code_of(text: str, machine: Any, *, unrolls: bool) -> bytes:
+    """One object of a module's text, whose functions others see. InvalidIR where it is no valid module.
+
+    Passes that take much time, and bring a program nothing, are left out; ``unrolls`` says whether there are
+    short loops in others, which unrolling brings much.
+    """
+    context = llvm.create_context()
+    try:
+        module = llvm.parse_assembly(text, context)
+        module.verify()
+    except RuntimeError as error:
+        raise InvalidIR(str(error).strip()) from error
+    if "@float16_to_float32(" in text and converts_half(machine):
+        module.link_in(llvm.parse_assembly(_HALF, context))
+    module.triple, module.data_layout = machine.triple, str(machine.target_data)
+    _optimise(module, machine, level=2, slp=False, unrolling=unrolls)
+    code: bytes = machine.emit_object(module)
+    return code
+
+
+def _optimise(module: Any, machine: Any, *, level: int = 3, slp: bool = True, unrolling: bool = True) -> None:
+    options = llvm.create_pipeline_tuning_options(speed_level=level)
+    options.loop_vectorization, options.slp_vectorization, options.loop_unrolling = True, slp, unrolling
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
 
@@ -181,12 +201,19 @@ class Linker:
         if ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 5)(address)(*[None] * 5) != 42:
             raise RuntimeError("a function that was compiled to try it gives a wrong result")
 
-    def link(self, code: bytes, symbols: Sequence[str]) -> dict[str, int]:
-        """The addresses of an object's functions. RuntimeError where one is missing, or what it calls."""
+    def link(
+        self, code: bytes, symbols: Sequence[str], imports: Mapping[str, int] | None = None
+    ) -> dict[str, int]:
+        """The addresses of an object's functions. RuntimeError where one is missing, or what it calls.
+
+        ``imports`` has the addresses of functions that are none of this process's own names.
+        """
         self._linked += 1  # a name is used once
         library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
         for symbol in symbols:
             library.export_symbol(symbol)
+        for name, address in (imports or {}).items():
+            library.import_symbol(name, address)
         tracker = library.link(self._engine, f"kernels{self._linked}")
         keep_forever(tracker)
         return {symbol: tracker[symbol] for symbol in symbols}

@@ -1,0 +1,1 @@
+"""Programs of tensors, from nodes over to the text of LLVM's functions: what ``tengen.compile`` makes of a trace."""

@@ -1,0 +1,179 @@
+"""Calls: nodes that are no loops over one space, as a function's instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import prod
+
+from tengen.ir.lower.loops import ACCESS
+
+from .loops import Function
+from .nodes import Arg, Node, Pieces, Product, Scatter
+from .scalars import STORED
+from .views import Shape, contiguous, merged, without_ones
+
+_ROW_MAJOR, _AS_IS, _TRANSPOSED = 101, 111, 112
+_ADDED = {"float32": "fadd", "float64": "fadd", "int64": "add"}
+_MULTIPLIED = {"float32": "fmul", "float64": "fmul", "int64": "mul"}
+
+
+@dataclass(frozen=True, slots=True)
+class Blas:
+    """A BLAS library: its functions of products by dtypes, and the type of its integers."""
+
+    gemm: Mapping[str, str]
+    integer: str
+
+
+def product(function: Function, node: Product, blas: Blas) -> None:
+    """Put out the products of matrices."""
+    body, (m, k, n) = function.body, node.sizes
+    type_, integer, symbol = STORED[node.dtype][0], blas.integer, blas.gemm[node.dtype]
+    sizes = ", ".join([integer] * 3)
+    takes = f"i32, i32, i32, {sizes}, {type_}, ptr, {integer}, ptr, {integer}, {type_}, ptr, {integer}"
+    body.intrinsics.add(f"declare void @{symbol}({takes})")
+    a, b = node.args
+    (way_a, lead_a), (way_b, lead_b) = leading(a.strides[-2:], (m, k)), leading(b.strides[-2:], (k, n))
+
+    def call(places: tuple[str, str, str]) -> None:
+        both = zip((a.node, b.node, node), places, strict=True)
+        at_a, at_b, at_c = [function.at(type_, function.pointer(one), place) for one, place in both]
+        dims = ", ".join([f"{integer} {size}" for size in (m, n, k)])
+        body.put(
+            f"call void @{symbol}(i32 {_ROW_MAJOR}, i32 {way_a}, i32 {way_b}, {dims}, {type_} 1.0, ptr {at_a}, "
+            f"{integer} {lead_a}, ptr {at_b}, {integer} {lead_b}, {type_} 0.0, ptr {at_c}, {integer} {n})"
+        )
+
+    lead = node.batch
+    strides = (a.strides[:-2], b.strides[:-2], tuple([s * m * n for s in contiguous(lead)]))
+    offsets = (a.offset, b.offset, 0)
+    _over(function, lead, strides, offsets, call)
+
+
+def leading(strides: Shape, sizes: tuple[int, int]) -> tuple[int, int]:
+    """How a matrix lies, as BLAS is told, and how far its rows (or columns) are apart."""
+    rows, columns = sizes
+    if (strides[1] == 1 or columns == 1) and (strides[0] >= columns or rows == 1):
+        return _AS_IS, max(strides[0] if rows != 1 else 1, columns, 1)
+    return _TRANSPOSED, max(strides[1] if columns != 1 else 1, rows, 1)
+
+
+def lies_well(strides: Shape, sizes: tuple[int, int]) -> bool:
+    """Whether BLAS takes a matrix as it lies."""
+    rows, columns = sizes
+    by_rows = (strides[1] == 1 or columns == 1) and (strides[0] >= columns or rows == 1)
+    by_columns = (strides[0] == 1 or rows == 1) and (strides[1] >= rows or columns == 1)
+    return by_rows or by_columns
+
+
+def _over(
+    function: Function,
+    shape: Shape,
+    strides: tuple[Shape, ...],
+    offsets: tuple[int, ...],
+    inside: Callable[..., None],
+) -> None:
+    """Loops over a shape, with the places of what has these strides and offsets inside."""
+    body, memory = function.body, function.memory
+    longer = [d for d, n in enumerate(shape) if n != 1]
+    loops = merged(tuple([shape[d] for d in longer]), [tuple([s[d] for d in longer]) for s in strides])
+    indices: list[tuple[str, int]] = []
+
+    def nested(depth: int) -> None:
+        if depth < len(loops):
+            extent, axes = loops[depth]
+            with memory.over("0", str(extent)) as index:
+                indices.append((index, longer[axes[-1]]))
+                nested(depth + 1)
+                indices.pop()
+            return
+        places = []
+        for own, offset in zip(strides, offsets, strict=True):
+            place = str(offset)
+            for index, dim in indices:
+                if own[dim]:
+                    step = body.add(f"mul nsw i64 {index}, {own[dim]}")
+                    place = body.add(f"add nsw i64 {place}, {step}")
+            places.append(place)
+        inside(tuple(places))
+
+    nested(0)
+
+
+def pieces(function: Function, node: Pieces) -> None:
+    """Put out the copies of parts into a buffer."""
+    if not node.covered:
+        _fill_zero(function, node)
+    for arg, place in zip(node.args, node.places, strict=True):
+        _copy(function, arg, node, without_ones(place.shape), place.strides, place.offset)
+
+
+def _fill_zero(function: Function, node: Node) -> None:
+    count, size = prod(node.shape), STORED[node.dtype][1]
+    function.body.intrinsics.add("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
+    pointer = function.pointer(node)
+    function.body.put(f"call void @llvm.memset.p0.i64(ptr {pointer}, i8 0, i64 {count * size}, i1 false)")
+
+
+def _copy(function: Function, arg: Arg, node: Node, shape: Shape, strides: Shape, offset: int) -> None:
+    """A loop that copies elements; ``shape`` has the loops of the operand, which has its own strides."""
+    body, type_ = function.body, STORED[node.dtype]
+
+    def each(places: tuple[str, str]) -> None:
+        source = function.at(type_[0], function.pointer(arg.node), places[0])
+        target = function.at(type_[0], function.pointer(node), places[1])
+        value = body.add(f"load {type_[0]}, ptr {source}, align {type_[1]}{ACCESS}")
+        body.put(f"store {type_[0]} {value}, ptr {target}, align {type_[1]}{ACCESS}")
+
+    loops = merged(shape, [arg.strides, strides])
+    memory, indices = function.memory, []
+
+    def nested(depth: int) -> None:
+        if depth == len(loops):
+            places = []
+            for own, start in ((arg.strides, arg.offset), (strides, offset)):
+                place = str(start)
+                for index, axis in indices:
+                    if own[axis]:
+                        step = body.add(f"mul nsw i64 {index}, {own[axis]}")
+                        place = body.add(f"add nsw i64 {place}, {step}")
+                places.append(place)
+            each((places[0], places[1]))
+            return
+        extent, axes = loops[depth]
+        with memory.over("0", str(extent), parallel=depth == len(loops) - 1) as index:
+            indices.append((index, axes[-1]))
+            nested(depth + 1)
+            indices.pop()
+
+    nested(0)
+
+
+def scatter(function: Function, node: Scatter) -> None:
+    """Put out a copy of a vector, and the changes of its elements, one after the other."""
+    body, (type_, size) = function.body, STORED[node.dtype]
+    vector, places, values = node.args
+    total = prod(node.shape)
+    body.intrinsics.add("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
+    source = function.at(type_, function.pointer(vector.node), str(vector.offset))
+    target = function.pointer(node)
+    body.put(f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {total * size}, i1 false)")
+    at_places = function.at("i64", function.pointer(places.node), str(places.offset))
+    at_values = function.at(type_, function.pointer(values.node), str(values.offset))
+    with function.memory.over("0", str(node.count)) as index:
+        place = body.add(f"load i64, ptr {function.at('i64', at_places, index)}, align 8")
+        inside = body.add(f"icmp ult i64 {place}, {total}")
+        place = body.add(f"select i1 {inside}, i64 {place}, i64 0")
+        value = body.add(f"load {type_}, ptr {function.at(type_, at_values, index)}, align {size}")
+        at = function.at(type_, target, place)
+        if node.how != "set":
+            before = body.add(f"load {type_}, ptr {at}, align {size}")
+            how = (_ADDED if node.how == "add" else _MULTIPLIED)[node.dtype]
+            value = body.add(f"{how} {type_} {before}, {value}")
+        body.put(f"store {type_} {value}, ptr {at}, align {size}")
+
+
+def scatters(how: str, dtype: str) -> bool:
+    """Whether there are instructions for a scatter."""
+    return how == "set" or (how in ("add", "mul") and dtype in _ADDED)

@@ -1,0 +1,144 @@
+"""Memory: where what outlives its loop lies. Buffers of one call share an arena where they are not alive at once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from math import prod
+
+from .nodes import Eager, Input, Node, Reduce, Result, Table
+from .scalars import STORED
+from .schedule import Group, Schedule
+from .views import Shape
+
+#: To what buffers are aligned, in bytes, and from what on the rest of a larger place is used for another.
+ALIGNED, WORTH = 64, 1024
+
+
+class Home(Enum):
+    """What kind of memory a buffer is in."""
+
+    INPUT = "input"  # that a call is given, by its number
+    TABLE = "table"  # that the program has
+    OUTPUT = "output"  # that a call gives
+    RESULT = "result"  # that an eager kernel gave
+    ARENA = "arena"  # of the call, at an offset in bytes
+    ROW = "row"  # the same, for one row at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """Where a buffer is."""
+
+    home: Home
+    number: int
+
+
+@dataclass(slots=True)
+class Arena:
+    """Memory of so many bytes, in which places are taken and given back."""
+
+    size: int = 0
+    free: list[tuple[int, int]] = field(default_factory=list)
+    taken: list[tuple[int, int, int]] = field(default_factory=list)
+
+    def take(self, size: int, now: int, until: int) -> int:
+        """A place of so many bytes, from one group on until behind another."""
+        for place in [t for t in self.taken if t[0] < now]:
+            self.taken.remove(place)
+            self.free.append(place[1:])
+        need = max(-(-size // ALIGNED), 1) * ALIGNED
+        fitting = [place for place in self.free if place[1] >= need]
+        if fitting:
+            at, had = min(fitting, key=lambda place: place[1])
+            self.free.remove((at, had))
+            if had - need >= WORTH:
+                self.free.append((at + need, had - need))
+                had = need
+        else:
+            at, had = self.size, need
+            self.size += need
+        self.taken.append((until, at, had))
+        return at
+
+
+class Plan:
+    """The slots of the buffers of a schedule; a node without one is in registers."""
+
+    def __init__(self, schedule: Schedule, outputs: Sequence[Node], stored_of: dict[Node, str]) -> None:
+        """``stored_of``: by late reductions, the dtype of what they are formed in where it is another."""
+        self.slots: dict[Node, Slot] = {}
+        #: Where late reductions are formed.
+        self.totals: dict[Node, int] = {}
+        self.tables: list[Table] = []
+        self.results: list[Result] = []
+        self.arena = Arena()
+        last = _last_uses(schedule)
+        for number, node in enumerate(outputs):
+            if not isinstance(node, Result):
+                self.slots[node] = Slot(Home.OUTPUT, number)
+        for at, group in enumerate(schedule.groups):
+            for node in group.nodes:
+                self._given(node)
+                if isinstance(node, Eager):
+                    continue
+                if isinstance(node, Result):
+                    self.slots[node] = Slot(Home.RESULT, len(self.results))
+                    self.results.append(node)
+                    continue
+                if node in stored_of:
+                    size = _bytes(node.shape, stored_of[node])
+                    self.totals[node] = self.arena.take(size, at, at)
+                if node not in self.slots and _is_stored(node, group, last, at):
+                    self._store(node, group, last.get(node, at), at)
+
+    def _given(self, node: Node) -> None:
+        for arg in node.args:
+            if isinstance(arg.node, Input):
+                self.slots[arg.node] = Slot(Home.INPUT, arg.node.number)
+            elif isinstance(arg.node, Table) and arg.node not in self.slots:
+                self.slots[arg.node] = Slot(Home.TABLE, len(self.tables))
+                self.tables.append(arg.node)
+
+    def _store(self, node: Node, group: Group, until: int, at: int) -> None:
+        inside = until == at and group.is_loops and bool(group.outer) and node not in group.late
+        if inside and node not in group.of_rows:
+            size = _bytes(group.row, node.dtype)
+            self.slots[node] = Slot(Home.ROW, self.arena.take(size, at, at))
+        else:
+            size = _bytes(node.shape, node.dtype)
+            self.slots[node] = Slot(Home.ARENA, self.arena.take(size, at, until))
+
+
+def _is_stored(node: Node, group: Group, last: dict[Node, int], at: int) -> bool:
+    """Whether a node's buffer is read where its value is in no register any more."""
+    if not group.is_loops or node in group.late or last.get(node, at) > at:
+        return True
+    if node in group.of_rows:
+        return False
+    level = group.level[node]
+    return any([group.level[user] != level for user in group.nodes if _reads(user, node)])
+
+
+def _reads(user: Node, node: Node) -> bool:
+    return any([arg.node is node for arg in user.args])
+
+
+def _last_uses(schedule: Schedule) -> dict[Node, int]:
+    """By node, the last group that reads it."""
+    found: dict[Node, int] = {}
+    for at, group in enumerate(schedule.groups):
+        for node in group.nodes:
+            for arg in node.args:
+                found[arg.node] = at
+    return found
+
+
+def _bytes(shape: Shape, dtype: str) -> int:
+    return prod(shape) * STORED[dtype][1]
+
+
+def late_in(groups: Collection[Group]) -> list[Reduce]:
+    """The reductions that are known behind their groups."""
+    return [node for group in groups for node in group.nodes if node in group.late and isinstance(node, Reduce)]
