@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from tengen.fuse.functions import Called, Module
 from tengen.fuse.memory import ALIGNED, Home, Slot
-from tengen.fuse.nodes import Arg, Node, Product
+from tengen.fuse.nodes import Arg, Node, Product, Result
 from tengen.fuse.scalars import STORED
 
 from ..autograd.grad_mode import no_grad
@@ -39,8 +39,13 @@ class _Memory:
 class Executable:
     """A module with its functions, called with arrays of the sizes and strides that it was made for."""
 
-    def __init__(self, module: Module, functions: Sequence[Any], outputs: Sequence[Buffer]) -> None:
+    def __init__(
+        self, module: Module, functions: Sequence[Any], nodes: Sequence[Node], outputs: Sequence[Buffer]
+    ) -> None:
+        """Of a module and its functions; ``nodes`` are those of the outputs."""
         self.module, self.outputs = module, outputs
+        #: The outputs that calls of Python's give, by the numbers of the results.
+        self._given = {i: module.plan.slots[n].number for i, n in enumerate(nodes) if isinstance(n, Result)}
         self._free: list[_Memory] = []
         self._steps: list[Callable[[_Call], None]] = []
         native = iter(functions)
@@ -64,6 +69,8 @@ class Executable:
         for step in self._steps:
             step(call)
         free.append(memory)
+        for number, result in self._given.items():
+            call.outputs[number] = call.results[result].reshape(self.outputs[number][0])
         return call.outputs
 
     def _new(self) -> _Memory:

@@ -9,7 +9,7 @@ their names; it has no parameters.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import Any
 
@@ -85,6 +85,8 @@ class Node:
     inner: Any = None
     #: Whether it drew random numbers.
     random: bool = False
+    #: Whether it was called where operators record nothing for gradients.
+    unrecorded: bool = False
 
     @property
     def inputs(self) -> list[Value]:
@@ -165,7 +167,7 @@ class Graph:
     def without_bodies(self) -> Graph:
         """The graph with every node as one call, whatever it is made of."""
         nodes = [
-            Node(n.operator, n.arguments, n.result, n.source, random=n.random) if n.body is not None else n
+            replace(n, body=None, inner=None) if n.body is not None else n
             for n in self.nodes
         ]
         return Graph(self.inputs, self.constants, nodes, self.outputs).pruned_constants()
@@ -232,7 +234,7 @@ def _inlined(nodes: Iterable[Node], keep: Callable[[Node], bool], names: _Renami
         else:
             inner = names.apply(node.inner)
             body = None if node.body is None else [_renamed(n, names) for n in node.body]
-            yield Node(node.operator, arguments, node.result, node.source, body, inner, node.random)
+            yield replace(node, arguments=arguments, body=body, inner=inner)
 
 
 def _opened(nodes: Iterable[Node], chosen: Callable[[Node], bool], names: _Renaming) -> Iterator[Node]:
@@ -246,13 +248,13 @@ def _opened(nodes: Iterable[Node], chosen: Callable[[Node], bool], names: _Renam
             for outer, inner in zip(node.outputs, values_in(node.inner), strict=True):
                 names.other[outer] = inner
         else:
-            yield Node(node.operator, node.arguments, node.result, node.source, body, node.inner, node.random)
+            yield replace(node, body=body)
 
 
 def _renamed(node: Node, names: _Renaming) -> Node:
     body = None if node.body is None else [_renamed(n, names) for n in node.body]
     arguments, inner = names.apply(node.arguments), names.apply(node.inner)
-    return Node(node.operator, arguments, node.result, node.source, body, inner, node.random)
+    return replace(node, arguments=arguments, body=body, inner=inner)
 
 
 def named(graph: Graph) -> dict[Value, str]:

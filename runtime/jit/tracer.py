@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from ..autograd.grad_mode import grad_mode
 from ..autograd.linear_maps import BroadcastTo, Cast, Copy, Erase, Gather, Identity, Scatter, SumTo
 from ..autograd.view_geometry import TensorGeometry, ViewGeometry
 from ..core.interception import AliasKind, Layer, layers
@@ -129,7 +130,7 @@ class Tracer(Layer):
         if self.frames[-1].muted or self._is_above(arguments):
             return proceed(*arguments)
         given = self._given(arguments)
-        node = Node(operator, given, None, self.place or user_source())
+        node = Node(operator, given, None, self.place or user_source(), unrecorded=not grad_mode.enabled)
         direct = operator.kind in ("inplace", "out")
         before = _random_state(arguments)
         if direct:

@@ -1,0 +1,233 @@
+"""Compiled functions: which program a call runs, and calls that are made as they are written, to be traced."""
+
+from __future__ import annotations
+
+import functools
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..core.interception import active
+from ..core.tensor_base import TensorBase
+from ..core.user_stack import program_stacklevel
+from ..random import default_generator
+from ..utils.pytree import tree_flatten
+from . import native
+from .entries import TENSOR, Entry, Signature, Stage
+from .executable import Failed
+from .history import History
+from .recorder import Recorded, Unsuitable, recorded, unsuitable
+from .state import State, TooMuch
+from .stances import stance
+from .traces import traced
+
+#: How many kinds of calls a function has programs for, by default.
+LIMIT = 8
+
+
+class Compiled:
+    """A function whose calls run programs of machine code; ``__wrapped__`` is the function itself."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        functools.update_wrapper(self, function, updated=())
+        self._function = function
+        self._fullgraph: bool = options.get("fullgraph", False)
+        self._limit: int = options.get("limit", LIMIT)
+        self._check: str = options.get("check", "first")
+        self.entries: list[Entry] = []
+        self._lock = threading.RLock()
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        function = self._function
+        if active or stance.eager:
+            return function(*args, **keywords)
+        leaves, spec = flattened(args, keywords)
+        for entry in self.entries:
+            if entry.signature.fits(leaves, spec) and not entry.objection():
+                if entry.stage is Stage.EAGER:
+                    entry.repeat()
+                    return function(*args, **keywords)
+                return self._called(entry, leaves, args, keywords)
+        if len(self.entries) >= self._limit or stance.keeps:
+            return function(*args, **keywords)
+        return self._traced(leaves, spec, args, keywords)
+
+    # -- calls
+
+    def _called(self, entry: Entry, leaves: Sequence[Any], args: Any, keywords: Any) -> Any:
+        if entry.stage is Stage.TRIED or self._check == "always":
+            return self._tried(entry, leaves, args, keywords)
+        entry.uses += 1
+        try:
+            return self._run(entry, leaves)
+        except Failed:  # the function says what is wrong
+            return self._function(*args, **keywords)
+
+    def _run(self, entry: Entry, leaves: Sequence[Any]) -> Any:
+        """The result by the program."""
+        tensors = entry.tensors(leaves)
+        if entry.history is not None:
+            found = entry.history(tensors)
+        else:
+            trace = entry.trace
+            assert trace is not None
+            found = trace.results(tensors, trace.arrays(tensors))
+        return entry.put(found)
+
+    def _tried(self, entry: Entry, leaves: Sequence[Any], args: Any, keywords: Any) -> Any:
+        """The result by the function, with which that of the program is compared."""
+        before = default_generator.get_state()
+        result = self._function(*args, **keywords)
+        after = default_generator.get_state()
+        problem = entry.objection()
+        if problem:
+            self._give_up(entry, f"each call changes what the next one reads: {problem}")
+            return result
+        problem = self._differs(entry, leaves, result, before, after)
+        if problem:
+            self._give_up(entry, problem, warns=True)
+        else:
+            entry.stage = Stage.READY
+        return result
+
+    def _differs(self, entry: Entry, leaves: Sequence[Any], result: Any, before: Any, after: Any) -> str:
+        """How the program's result differs from the function's; "" if it does not.
+
+        ``before`` and ``after`` are states of the generator, around the call of the function.
+        """
+        default_generator.set_state(before)
+        try:
+            found = self._run(entry, leaves)
+        except Failed:
+            return "the program finds an index out of range, and the function does not"
+        same = bool((default_generator.get_state() == after).all())
+        default_generator.set_state(after)
+        return difference(result, found) if same else "the program draws other random numbers"
+
+    def _give_up(self, entry: Entry, reason: str, warns: bool = False) -> None:
+        entry.stage, entry.reason = Stage.EAGER, reason
+        entry.trace = entry.history = None
+        if self._fullgraph:
+            raise RuntimeError(f"compile: {self._name} cannot be one program: {reason}")
+        if warns:
+            warnings.warn(
+                f"tengen.compile: {self._name} is called as it is written, for its program differs: {reason}",
+                stacklevel=program_stacklevel(),
+            )
+
+    @property
+    def _name(self) -> str:
+        return getattr(self._function, "__qualname__", type(self._function).__name__)
+
+    # -- traces
+
+    def _traced(self, leaves: Sequence[Any], spec: Any, args: Any, keywords: Any) -> Any:
+        """The result by the function, whose call is traced."""
+        signature = Signature(leaves, spec)
+        entry = Entry(signature)
+        inputs = signature.inputs(leaves)
+        problem = next(filter(None, map(unsuitable, inputs)), "")
+        if problem or not native.is_there():
+            entry.reason = f"it is given {problem}" if problem else "there is no llvmlite"
+            self.entries.append(entry)
+            return self._function(*args, **keywords)
+        before = default_generator.get_state()
+        call = recorded(self._function, args, keywords, inputs)
+        after = default_generator.get_state()
+        with self._lock:
+            self.entries.append(entry)
+            try:
+                self._compile(entry, call, leaves, inputs)
+                problem = self._differs(entry, leaves, call.result, before, after)
+                if problem:
+                    self._give_up(entry, problem, warns=True)
+            except Unsuitable as error:
+                self._give_up(entry, str(error))
+            finally:
+                default_generator.set_state(after)
+        return call.result
+
+    def _compile(self, entry: Entry, call: Recorded, leaves: Sequence[Any], inputs: Sequence[Any]) -> None:
+        """Make the entry's program. Unsuitable where there can be none."""
+        entry.state = State()
+        try:
+            entry.state.reach([self._function, *[value for _, value in entry.signature.plain]], call.watch.codes)
+        except TooMuch:
+            entry.state = None
+            raise Unsuitable("it reaches more objects than are worth comparing") from None
+        if call.graph is None:
+            raise Unsuitable(call.problems[0])
+        outputs = [leaf for leaf in call.leaves if isinstance(leaf, TensorBase)]
+        held = [c.tensor for c in call.graph.constants]
+        for tensor in (*inputs, *held, *outputs):
+            problem = unsuitable(tensor)
+            if problem:
+                raise Unsuitable(f"it uses {problem}")
+        entry.result, entry.spec = result_of(call), call.spec
+        entry.hold(held)
+        tensors = [*inputs, *held]
+        if any([t._requires_grad for t in outputs]):
+            entry.history = History(call.graph, tensors, outputs)
+        else:
+            entry.trace = traced(call.graph, inputs, outputs)
+        entry.stage = Stage.TRIED
+
+
+def flattened(args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Sequence[Any], Any]:
+    """The leaves of arguments, and what tells how they stand."""
+    if not keywords and all([isinstance(a, TensorBase) for a in args]):
+        return args, len(args)
+    return tree_flatten((args, keywords))
+
+
+def result_of(call: Recorded) -> list[Any]:
+    """The leaves of a result, with None in the places of tensors. Unsuitable for what is made anew each time."""
+    found: list[Any] = []
+    for leaf in call.leaves:
+        if isinstance(leaf, TensorBase):
+            found.append(TENSOR)
+        elif leaf is None or isinstance(leaf, bool | int | float | complex | str):
+            found.append(leaf)
+        else:
+            raise Unsuitable(f"it gives a {type(leaf).__name__}")
+    return found
+
+
+#: By how much results of a dtype may differ, in units of the greatest element.
+_TOLERANCES = {"float16": 2e-2, "bfloat16": 1e-1, "float32": 1e-3, "float64": 1e-8}
+_TOLERANCES |= {"complex64": 1e-3, "complex128": 1e-8}
+
+
+def difference(result: Any, found: Any) -> str:
+    """What differs between the tensors of two results; "" if nothing does."""
+    both = zip(tree_flatten(result)[0], tree_flatten(found)[0], strict=True)
+    for number, (a, b) in enumerate(both):
+        if isinstance(a, TensorBase):
+            problem = _difference(a, b)
+            if problem:
+                return f"output {number} {problem}"
+    return ""
+
+
+def _difference(a: Any, b: Any) -> str:
+    if a.dtype is not b.dtype or a.shape != b.shape or a._array.strides != b._array.strides:
+        return "has another dtype, shape or layout"
+    if a._requires_grad is not b._requires_grad:
+        return "requires grad in one of them"
+    tolerance = _TOLERANCES.get(a.dtype.name, 0.0)
+    first, second = a.detach(), b.detach()
+    if not tolerance:
+        return "" if bool((first == second).all()) else "has other elements"
+    if not first.numel():
+        return ""
+    if a.dtype.name in ("float16", "bfloat16"):
+        first, second = first.float(), second.float()
+    finite = first.isfinite()
+    scale = first.where(finite, 0).abs().max().item()
+    close = first.isclose(second, tolerance, tolerance * scale, True)
+    return "" if bool(close.all()) else f"differs by {(first - second).abs().max().item():.3g}"
+

@@ -1,0 +1,227 @@
+"""History: the Node of a call, whose derivatives are a program of their own.
+
+Forward and backward are traced together and cut: what is expensive and backward needs is kept, what is cheap
+is computed again. A derivative of the derivative is that of the graph of operators, which any order has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from tengen.fuse.nodes import Arg, Bound, Fill, Input, Node, Pointwise, Result, Table, View, live
+from tengen.ir.expressions import Attribute, Call, Name, walk
+
+from ..autograd.function import Function
+from ..autograd import grad
+from ..autograd.grad_mode import enable_grad, grad_mode, no_grad
+from ..jit.graph import Graph, Value, replaced, values_in
+from .capture import captured, trials
+from .recorder import Recorded, Unsuitable, recorded
+from .traces import Layout, Made, _result, made, shown
+
+
+def run(graph: Graph, tensors: Sequence[Any]) -> list[Any]:
+    """The outputs of a graph, of its inputs and constants; what recorded nothing records nothing."""
+    values: dict[Value, Any] = dict(zip([*graph.inputs, *[c.value for c in graph.constants]], tensors, strict=True))
+    for node in graph.nodes:
+        arguments = replaced(node.arguments, values.__getitem__)
+        if node.unrecorded:
+            with no_grad():
+                result = node.operator(*arguments)
+        else:
+            result = node.operator(*arguments)
+        for value, tensor in zip(values_in(node.result), _tensors(node.result, result), strict=True):
+            values[value] = tensor
+    return [values[value] for value in graph.outputs]
+
+
+def _tensors(structure: Any, result: Any) -> list[Any]:
+    if isinstance(structure, Value):
+        return [result]
+    if isinstance(structure, list | tuple):
+        return [t for s, r in zip(structure, result, strict=True) for t in _tensors(s, r)]
+    return []
+
+
+class History:
+    """The two programs of a call whose results have a history."""
+
+    def __init__(self, graph: Graph, tensors: Sequence[Any], outputs: Sequence[Any]) -> None:
+        """Of a graph, example inputs and held tensors, and what the call gave. Unsuitable where it cannot be."""
+        self.graph = graph
+        self.wanted = [i for i, t in enumerate(tensors) if t._requires_grad]
+        #: The outputs that show inputs; the others are those of the Node.
+        self.shown = {i: found for i, t in enumerate(outputs) if (found := shown(t, tensors)) is not None}
+        self.own = [i for i in range(len(outputs)) if i not in self.shown]
+        #: Of these, the ones that have a history.
+        self.recorded = [i for i in self.own if outputs[i]._requires_grad]
+        primals = [t.detach().requires_grad_(t._requires_grad) for t in tensors]
+        given = [outputs[i].detach().clone().fill_(1) for i in self.recorded]
+        call, self.reached = self._joint(primals, given)
+        assert call.graph is not None
+        self.held = [c.tensor for c in call.graph.constants]
+        values = [*call.graph.inputs, *[c.value for c in call.graph.constants]]
+        self.captured = captured(call.graph, list(zip(values, (*primals, *given, *self.held), strict=True)))
+        count, layout = len(self.own), Layout(self.captured, [*tensors, *given, *self.held])
+        views = self.captured.outputs
+        self.outputs = [
+            layout.output(view, outputs[i]) for i, view in zip(self.own, views[:count], strict=True)
+        ]
+        self._cut(layout, views[count:], call.leaves[count:], len(primals), len(given))
+
+    def _joint(self, primals: Sequence[Any], given: Sequence[Any]) -> tuple[Recorded, list[int]]:
+        """The graph of the outputs and of the gradients, and the numbers of inputs that these are of."""
+        reached: list[int] = []
+
+        def joint(*leaves: Any) -> list[Any]:
+            found = run(self.graph, leaves[: len(primals)])
+            wanted = [leaves[i] for i in self.wanted]
+            recorded_ = [found[i] for i in self.recorded]
+            grads = grad(recorded_, wanted, list(leaves[len(primals) :]), allow_unused=True)
+            reached[:] = [i for i, g in zip(self.wanted, grads, strict=True) if g is not None]
+            return [*[found[i].detach() for i in self.own], *[g for g in grads if g is not None]]
+
+        with enable_grad():
+            call = recorded(joint, (*primals, *given), {}, [*primals, *given], watches=False)
+        if call.graph is None:
+            raise Unsuitable("; ".join(call.problems))
+        return call, reached
+
+    def _cut(self, layout: Layout, grads: Sequence[View], examples: Sequence[Any], primals: int, given: int) -> None:
+        program = self.captured.program
+        late = {id(node) for node in program.inputs[primals : primals + given]}
+        for node in program.nodes:
+            if any([id(arg.node) in late for arg in node.args]):
+                late.add(id(node))
+        early = {id(node) for node in live(program.nodes, layout.nodes)}
+        back = Layout(self.captured, [])
+        described = [back.output(view, tensor) for view, tensor in zip(grads, examples, strict=True)]
+        kept = _kept(back.nodes, late, early)
+        self.kept = kept
+        forward = [*layout.nodes, *[node for node in kept if node not in layout.nodes]]
+        self.places = [forward.index(node) for node in kept]
+        self.shapes = [*layout.shapes, *[node.shape for node in forward[len(layout.nodes) :]]]
+        self.forward = made(live(program.nodes, forward), forward, self.shapes)
+        self.given = program.inputs[primals : primals + given]
+        nodes, roots = _cloned(live(program.nodes, back.nodes), back.nodes, kept, len(program.inputs))
+        self.backward = made(nodes, roots, back.shapes)
+        self.grads = described
+
+    # -- calls
+
+    def __call__(self, tensors: Sequence[Any]) -> list[Any]:
+        """The results of a call."""
+        found: Any = iter(CompiledFunction.apply(self, *tensors)) if self.own else iter(())
+        count = len(self.own) + len(self.shown)
+        return [
+            _result(self.shown[i], tensors, ()) if i in self.shown else next(found) for i in range(count)
+        ]
+
+    def forwards(self, tensors: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """The outputs, and the buffers that backward needs."""
+        arrays = [t._array for t in (*tensors, *self.held)]
+        gone = [None] * len(self.given)
+        buffers = self.forward([*arrays[: len(tensors)], *gone, *arrays[len(tensors) :]])
+        results = [_result(output, tensors, buffers) for output in self.outputs]
+        return results, [buffers[place] for place in self.places]
+
+    def backwards(self, tensors: Sequence[Any], kept: Sequence[Any], grads: Sequence[Any]) -> dict[int, Any]:
+        """By the numbers of inputs, their gradients."""
+        given = [_laid(g, node) for g, node in zip(grads, self.given, strict=True)]
+        arrays = [*[t._array for t in tensors], *given, *[t._array for t in self.held], *kept]
+        buffers = self.backward(arrays)
+        both = zip(self.reached, self.grads, strict=True)
+        return {number: _result(output, (), buffers) for number, output in both}
+
+
+def _laid(tensor: Any, node: Input) -> Any:
+    """The array of a gradient, in the layout that the program was made for."""
+    array = tensor._array
+    return np.ascontiguousarray(array)
+
+
+def _kept(roots: Sequence[Node], late: set[int], early: set[int]) -> list[Node]:
+    """What forward keeps: what backward needs of it that is not cheap to compute again."""
+    found: dict[Node, None] = {}
+    seen: set[int] = set()
+    waiting = list(roots)
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen or isinstance(node, Input | Fill | Table):
+            continue
+        seen.add(id(node))
+        made_by = node.args[0].node if isinstance(node, Result) else node
+        if id(node) not in late and id(made_by) in early and not _is_cheap(node):
+            found[node] = None
+        else:
+            waiting += [arg.node for arg in node.args]
+    return list(found)
+
+
+def _is_cheap(node: Node) -> bool:
+    """Whether a node is computed again rather than kept: arithmetic of single elements."""
+    if isinstance(node, Bound):
+        return True
+    if not isinstance(node, Pointwise):
+        return False
+    routines = trials().routines
+    for part in walk(node.expr):
+        match part:
+            case Call(Name(name) | Attribute(Name("xp"), name)) if name in routines:
+                return False
+    return True
+
+
+def _cloned(
+    nodes: Sequence[Node], roots: Sequence[Node], kept: Sequence[Node], first: int
+) -> tuple[list[Node], list[Node]]:
+    """Nodes and roots of them, where those that are kept are inputs, numbered from the first on."""
+    copies: dict[Node, Node] = {
+        node: Input(node.shape, node.dtype, number=first + i) for i, node in enumerate(kept)
+    }
+    found: list[Node] = []
+    for node in nodes:
+        if node in copies:
+            continue
+        args = tuple([Arg(copies.get(a.node, a.node), a.strides, a.offset) for a in node.args])
+        copies[node] = replace(node, args=args) if args != node.args else node
+        found.append(copies[node])
+    roots = [copies.get(node, node) for node in roots]
+    return live(found, roots), list(roots)
+
+
+class CompiledFunction(Function):
+    """The Node of a compiled call."""
+
+    @staticmethod
+    def forward(ctx: Any, history: History, *tensors: Any) -> tuple[Any, ...]:
+        results, kept = history.forwards(tensors)
+        ctx.history, ctx.kept = history, kept
+        ctx.save_for_backward(*tensors)
+        silent = [t for i, t in zip(history.own, results, strict=True) if i not in history.recorded]
+        ctx.mark_non_differentiable(*silent)
+        return tuple(results)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> tuple[Any, ...]:
+        history, tensors = ctx.history, ctx.saved_tensors
+        given = [g for i, g in zip(history.own, grads, strict=True) if i in history.recorded]
+        if grad_mode.enabled:
+            found = _differentiable(history, tensors, given)
+        else:
+            found = history.backwards(tensors, ctx.kept, given)
+        return (None, *[found.get(i) for i in range(len(tensors))])
+
+
+def _differentiable(history: History, tensors: Sequence[Any], grads: Sequence[Any]) -> dict[int, Any]:
+    """The gradients as functions of inputs and gradients: those of the graph of operators."""
+    results = run(history.graph, tensors)
+    wanted = [tensors[i] for i in history.wanted]
+    found = grad([results[i] for i in history.recorded], wanted, list(grads), create_graph=True, allow_unused=True)
+    return dict(zip(history.wanted, found, strict=True))
+
+
+__all__ = ["CompiledFunction", "History", "Made"]

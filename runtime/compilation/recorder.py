@@ -1,0 +1,124 @@
+"""Recorder: a call of a function as a graph, with what of it no graph has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..autograd.grad_mode import grad_mode
+from ..core.interception import Layer
+from ..core.tensor_base import TensorBase
+from ..jit.graph import Graph, Node, writes
+from ..jit.tracer import Tracer
+from ..nn.parameter import Buffer, Parameter
+from ..tensors.tensor import Tensor
+from ..utils.pytree import TreeSpec, tree_flatten
+from .watch import Watch
+
+#: The classes of tensors that programs take and give: others do more than the operators say.
+CLASSES = (Tensor, Parameter, Buffer)
+
+
+class Unsuitable(Exception):
+    """A call is not of the kind that programs repeat; the message says why."""
+
+
+class Recorder(Tracer):
+    """A Tracer that notes why the graph would not do what the function does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.problems: list[str] = []
+
+    def on_conversion(self, tensor: Tensor, what: str) -> None:
+        found = self.values.get(id(tensor)) or self.values.get(id(tensor._array))
+        if found is None or found.varies:
+            self.problems.append(f"the elements of a tensor become a {what}")
+
+    def _results(self, result: Any, varies: bool, node: Node) -> Any:
+        if isinstance(result, TensorBase):
+            problem = unsuitable(result)
+            if problem:
+                self.problems.append(f"{node.operator.name} gives {problem}")
+        return super()._results(result, varies, node)
+
+
+class _Accumulation(Layer):
+    """Notes whether gradients are added to those of leaves."""
+
+    observer = True
+
+    def __init__(self) -> None:
+        self.leaves = 0
+
+    def evaluate(self, node: Any, run: Callable[[], Any]) -> Any:
+        self.leaves += type(node).__name__ == "AccumulateGrad"
+        return run()
+
+
+def unsuitable(tensor: Any) -> str:
+    """What a tensor is that programs do not take; "" if they do."""
+    if type(tensor) not in CLASSES:
+        return f"a {type(tensor).__name__}"
+    backend = tensor._type.backend
+    if backend.name != "CPU":
+        return f"a tensor of {backend.name}"
+    return "" if tensor._type.scalar_type.name in _DTYPES else f"a tensor of {tensor.dtype}"
+
+
+_DTYPES = frozenset(
+    "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128".split()
+)
+
+
+@dataclass(slots=True)
+class Recorded:
+    """A call: what it gave, and the graph of it; ``problems`` say why it is not all that the call does."""
+
+    result: Any
+    graph: Graph | None
+    leaves: list[Any]
+    spec: TreeSpec | None
+    watch: Watch
+    problems: list[str] = field(default_factory=list)
+
+
+def recorded(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    keywords: Mapping[str, Any],
+    inputs: Sequence[Any],
+    watches: bool = True,
+) -> Recorded:
+    """Call a function and record the operators on ``inputs``, tensors that differ."""
+    recorder, watch, accumulation = Recorder(), Watch(), _Accumulation()
+    for number, tensor in enumerate(inputs):
+        recorder.input(tensor, f"input{number}")
+    modes = (grad_mode.enabled, grad_mode.inference)
+    with accumulation, recorder:
+        if watches:
+            with watch:
+                result = function(*args, **keywords)
+        else:
+            result = function(*args, **keywords)
+        leaves, spec = tree_flatten(result)
+        problems = [*recorder.problems, *watch.problems]
+        if (grad_mode.enabled, grad_mode.inference) != modes:
+            problems.append("it changes whether operators record")
+        if accumulation.leaves:
+            problems.append("it adds to gradients")
+        graph = None
+        if not problems:
+            try:
+                graph = recorder.graph([leaf for leaf in leaves if isinstance(leaf, TensorBase)])
+            except RuntimeError as error:
+                problems.append(str(error).partition("\n")[0])
+    if graph is not None:
+        written = [node for node in graph.walk() if writes(node)]
+        if written:
+            problems.append(f"{written[0].operator.name} writes to a tensor")
+            graph = None
+        else:
+            graph = graph.inlined()
+    return Recorded(result, graph, leaves, spec, watch, problems)

@@ -1,0 +1,196 @@
+"""Traces: recorded calls as executables, with what their outputs are, and the derivatives of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from tengen.fuse.functions import module
+from tengen.fuse.nodes import Fill, Input, Node, Result, Table, View, live, whole
+from tengen.fuse.views import Shape, contiguous, without_ones
+
+from ..core.storage import storage_of
+from ..jit.graph import Graph
+from .blas import blas
+from .capture import Captured, captured, strides_of, trials
+from .executable import Executable
+from .native import functions
+from .recorder import Unsuitable
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An output that is an input, by its number."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An output that is a view of an input."""
+
+    number: int
+    shape: Shape
+    strides: Shape
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """An output in a buffer that the call makes, by its number."""
+
+    number: int
+    shape: Shape
+    strides: Shape
+    offset: int
+    type: Any
+
+
+Output = Given | Shown | Made
+
+
+@dataclass(slots=True)
+class Trace:
+    """A program that can be called, with what becomes of its buffers."""
+
+    captured: Captured
+    executable: Executable
+    outputs: list[Output]
+    #: How many tensors it is given: first the inputs, then those that the function has itself.
+    held: list[Any]
+    graph: Graph
+
+    def arrays(self, inputs: Sequence[Any]) -> list[Any]:
+        """The buffers of a call, of all inputs and held tensors."""
+        return self.executable([tensor._array for tensor in inputs])
+
+    def results(self, inputs: Sequence[Any], buffers: Sequence[Any]) -> list[Any]:
+        """The output tensors of a call."""
+        return [_result(output, inputs, buffers) for output in self.outputs]
+
+
+def _result(output: Output, inputs: Sequence[Any], buffers: Sequence[Any]) -> Any:
+    if isinstance(output, Given):
+        return inputs[output.number]
+    if isinstance(output, Shown):
+        tensor = inputs[output.number]
+        return tensor.as_strided(output.shape, output.strides, tensor.storage_offset() + output.offset)
+    return output.type.wrap(seen(buffers[output.number], output.shape, output.strides, output.offset))
+
+
+def seen(buffer: Any, shape: Shape, strides: Shape, offset: int) -> Any:
+    """What a view of a contiguous buffer shows."""
+    if buffer.shape == shape and not offset and strides == contiguous(shape):
+        return buffer
+    step = buffer.itemsize
+    flat = buffer.reshape(-1)[offset:]
+    return np.lib.stride_tricks.as_strided(flat, shape, tuple([s * step for s in strides]))
+
+
+def traced(graph: Graph, inputs: Sequence[Any], outputs: Sequence[Any]) -> Trace:
+    """The trace of a graph, of these example inputs and outputs. Unsuitable where there can be none."""
+    held = [c.tensor for c in graph.constants]
+    values = [*graph.inputs, *[c.value for c in graph.constants]]
+    try:
+        found = captured(graph, list(zip(values, (*inputs, *held), strict=True)))
+    except NotImplementedError as error:
+        raise Unsuitable(str(error)) from None
+    layout = Layout(found, [*inputs, *held])
+    described = [layout.output(view, tensor) for view, tensor in zip(found.outputs, outputs, strict=True)]
+    _check_aliases(described, outputs)
+    nodes = live(found.program.nodes, layout.nodes)
+    return Trace(found, made(nodes, layout.nodes, layout.shapes), described, held, graph)
+
+
+def shown(tensor: Any, inputs: Sequence[Any]) -> Given | Shown | None:
+    """What a tensor is of the inputs, if it is one of them or a view of one."""
+    for number, given in enumerate(inputs):
+        if given is tensor:
+            return Given(number)
+    for number, given in enumerate(inputs):
+        if storage_of(given) is storage_of(tensor):
+            begin = tensor.storage_offset() - given.storage_offset()
+            return Shown(number, tuple(tensor.shape), strides_of(tensor), begin)
+    return None
+
+
+def made(nodes: Sequence[Node], outputs: Sequence[Node], shapes: Sequence[Shape]) -> Executable:
+    """The executable of nodes whose buffers are those of these, in these shapes."""
+    library, imports = blas()
+    text = module(nodes, outputs, trials().routines, library)
+    buffers = [(shape, np.dtype(node.dtype)) for node, shape in zip(outputs, shapes, strict=True)]
+    return Executable(text, functions(text, imports), outputs, buffers)
+
+
+class Layout:
+    """The buffers of outputs, each of a node, that lie as the function's own results do."""
+
+    def __init__(self, found: Captured, inputs: Sequence[Any]) -> None:
+        self.program, self.inputs = found.program, inputs
+        self.nodes: list[Node] = []
+        self.shapes: list[Shape] = []
+        self._storages: dict[Node, int] = {}
+
+    def output(self, view: View, tensor: Any) -> Output:
+        """What becomes of an output, which is to lie as a tensor does."""
+        found = shown(tensor, self.inputs)
+        if found is not None:
+            return found
+        shape, strides = tuple(tensor.shape), strides_of(tensor)
+        if not self._lies(view, shape, strides) or self._is_taken(view.node, tensor):
+            return self._copied(view, tensor, shape, strides)
+        number = self.buffer(view.node)
+        return Made(number, shape, strides, view.offset, tensor._type)
+
+    def buffer(self, node: Node) -> int:
+        """The number of a node's buffer."""
+        if node not in self.nodes:
+            self.nodes.append(node)
+            self.shapes.append(node.shape)
+        return self.nodes.index(node)
+
+    def _lies(self, view: View, shape: Shape, strides: Shape) -> bool:
+        if isinstance(view.node, Fill | Table | Input):
+            return False
+        return all([a == b or n == 1 for a, b, n in zip(view.strides, strides, shape, strict=True)])
+
+    def _is_taken(self, node: Node, tensor: Any) -> bool:
+        """Whether another output, of other memory, has the node's buffer."""
+        storage = id(storage_of(tensor))
+        return self._storages.setdefault(node, storage) != storage
+
+    def _copied(self, view: View, tensor: Any, shape: Shape, strides: Shape) -> Output:
+        """An output in a buffer of its own, in the order in which the tensor lies in memory."""
+        order = sorted(range(len(shape)), key=lambda d: (-strides[d] if shape[d] != 1 else 0))
+        physical = tuple([shape[d] for d in order])
+        dense = dict(zip(order, contiguous(physical), strict=True))
+        if any([dense[d] != strides[d] and shape[d] != 1 for d in order]) and prod(shape):
+            raise Unsuitable("a result lies in memory with gaps, or twice in one place")
+        turned = view.with_shape(physical, tuple([view.strides[d] for d in order]))
+        node = _unique(self.program, turned)
+        self._storages[node] = id(storage_of(tensor))
+        return Made(self.buffer(node), shape, tuple([dense[d] for d in range(len(shape))]), 0, tensor._type)
+
+
+def _unique(program: Any, view: View) -> Node:
+    """A node that copies a view, which no other output has."""
+    known = dict(program._known)
+    program._known.clear()
+    node: Node = program.copied(view).node
+    program._known.update(known)
+    return node
+
+
+def _check_aliases(outputs: Sequence[Output], tensors: Sequence[Any]) -> None:
+    """Unsuitable where results share memory that their buffers do not share."""
+    storages: dict[int, Any] = {}
+    for output, tensor in zip(outputs, tensors, strict=True):
+        home = (isinstance(output, Made), output.number)
+        if storages.setdefault(id(storage_of(tensor)), home) != home:
+            raise Unsuitable("results are views of one memory")
+
+
+__all__ = ["Given", "Made", "Result", "Shown", "Trace", "made", "seen", "traced", "whole", "without_ones"]
