@@ -5,9 +5,16 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
-from tengen.ir.expressions import Expr, Name
+from tengen.ir.expressions import Constant, Expr, Name
 from tengen.ir.lower import reduced
-from tengen.ir.lower.instructions import Instructions, Kind, Unlowerable, Value
+from tengen.ir.lower.instructions import (
+    WIDTHS,
+    Instructions,
+    Kind,
+    Unlowerable,
+    Value,
+    float_constant,
+)
 from tengen.ir.lower.scalars import ScalarLowering
 from tengen.ir.routines import Routines
 
@@ -23,11 +30,13 @@ STORED = {
     "int16": ("i16", 2),
     "int8": ("i8", 1),
     "uint8": ("i8", 1),
+    "complex64": ("i64", 8),
+    "complex128": ("i128", 16),
 }
 FLOATS = ("float32", "float64")
 HALVES = ("float16", "bfloat16")
-#: Integers that are copied and converted, but not computed with.
-_NARROW = ("int32", "int16", "int8", "uint8")
+#: What is copied, but not computed with.
+COMPLEX = ("complex64", "complex128")
 _KINDS = {"float32": Kind.FLOAT, "float64": Kind.FLOAT, "int64": Kind.LONG, "bool": Kind.BOOL}
 
 
@@ -61,6 +70,8 @@ class Scalars:
         if expr == Name("a0"):
             text, own = operands[0]
             return text if own == dtype else self.cast(text, own, dtype)
+        if isinstance(expr, Constant) and dtype not in _KINDS:
+            return self._constant(expr.value, dtype)
         dtypes = [own for _, own in operands]
         if not {*dtypes, dtype} <= {*_KINDS}:
             raise Unlowerable(f"{dtype} is not computed with")
@@ -74,8 +85,19 @@ class Scalars:
             raise Unlowerable(f"it gives a {found.kind.value} value, not {dtype}")
         return lowering.text(found, _KINDS[dtype])
 
+    def _constant(self, value: float, dtype: str) -> str:
+        """A number as a dtype that is not computed with."""
+        if dtype in HALVES:
+            wide = self.body.add(f"fadd float {float_constant(value, WIDTHS['float32'])}, 0.0")
+            return reduced.narrowed(self.body, dtype, wide)
+        if dtype in COMPLEX:
+            raise Unlowerable("a complex number")
+        return str(int(value))
+
     def cast(self, value: str, source: str, target: str) -> str:
         """A value as another dtype. Raises Unlowerable for what depends on the processor."""
+        if source in COMPLEX or target in COMPLEX:
+            raise Unlowerable("complex numbers")
         if source in HALVES:
             wide = reduced.widened(self.body, source, value)
             return wide if target == "float32" else self.cast(wide, "float32", target)

@@ -7,7 +7,7 @@ from it comes in a later pass over the row; any other reduction is known behind 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from .nodes import Arg, Eager, Input, Node, Pick, Pointwise, Reduce, Result, Table
@@ -59,15 +59,18 @@ class Schedule:
                 self.groups[self.at[node]].nodes.append(node)
             elif not node.is_loops:
                 self._open(Group(node.space, is_loops=False), node)
-            elif not any([self._put(node, number) for number in range(self._first(node), len(self.groups))]):
-                group = Group(node.space)
-                self.groups.append(group)
+            elif not any(map(self._puts(node), range(self._first(node), len(self.groups)))):
+                self.groups.append(Group(node.space))
                 self._put(node, len(self.groups) - 1)
 
     def _open(self, group: Group, node: Node) -> None:
         self.groups.append(group)
         group.nodes.append(node)
         self.at[node] = len(self.groups) - 1
+
+    def _puts(self, node: Node) -> Callable[[int], bool]:
+        """What puts a node in the group of a number, if it fits in."""
+        return lambda number: self._put(node, number)
 
     def _first(self, node: Node) -> int:
         """The first group that can have a node: what it reads is known there, or computed in it."""

@@ -190,9 +190,7 @@ def table(value: Any) -> Array:
 
 def constant(value: Any) -> Array:
     """An array of NumPy's as one of the program; of equal elements as their number."""
-    if value.dtype.kind == "c":
-        raise Unlowerable("complex numbers")
-    if value.size and (value.size == 1 or bool((value == value.flat[0]).all())):
+    if value.dtype.kind != "c" and value.size and (value.size == 1 or bool((value == value.flat[0]).all())):
         return full(value.shape, value.flat[0], value.dtype)
     value = np.ascontiguousarray(value)
     key = (value.dtype.name, value.shape, value.tobytes())

@@ -147,6 +147,8 @@ class Compiled:
                     self._give_up(entry, problem, warns=True)
             except Unsuitable as error:
                 self._give_up(entry, str(error))
+            except Exception as error:  # of what is computed of the call, which itself is done
+                self._give_up(entry, f"{type(error).__name__}: {error}")
             finally:
                 default_generator.set_state(after)
         return call.result

@@ -240,8 +240,8 @@ def _of_floats(function: str, x: Array) -> Array:
 def _sign(x: Array) -> Array:
     if x.dtype.kind not in "if":
         raise Unlowerable(f"the sign of {x.dtype}")
-    found = where(x > 0, 1, where(x < 0, -1, 0))
-    return where(x == x, astype(found, x.dtype), x)
+    found = astype(x > 0, x.dtype) - astype(x < 0, x.dtype)
+    return where(x == x, found, x)
 
 
 def _extreme(name: str, symbol: str, a: Any, b: Any) -> Array:
@@ -352,17 +352,23 @@ def _dtype_of(name: str) -> Any:
     return next(each.array_dtype for each in dict.fromkeys(dtype.registry.values()) if each.name == name)
 
 
-class Progression:
+class Progression(Array):
     """An index of places in constant steps: what it takes is a view."""
 
+    __slots__ = ("_values", "slice")
+
     def __init__(self, values: Any) -> None:
-        self.values, self.shape, self.dtype = values, values.shape, values.dtype
+        self._values, self.dtype = values, values.dtype
         first, step = int(values[0]), int(values[1] - values[0])
         behind = first + step * len(values)
         self.slice = slice(first, behind if behind >= 0 else None, step)
 
+    @property
+    def view(self) -> View:  # type: ignore[override]
+        return table(self._values).view
+
     @staticmethod
-    def of(values: Any) -> Any:
+    def of(values: Any) -> Array:
         """The index as one, if it is; else as a table."""
         if values.ndim == 1 and values.size > 1 and values[0] >= 0:
             steps = np.diff(values)

@@ -112,6 +112,8 @@ def shown(tensor: Any, inputs: Sequence[Any]) -> Given | Shown | None:
             return Given(number)
     for number, given in enumerate(inputs):
         if storage_of(given) is storage_of(tensor):
+            if given.dtype is not tensor.dtype:
+                raise Unsuitable("a result shows an input as another dtype")
             begin = tensor.storage_offset() - given.storage_offset()
             return Shown(number, tuple(tensor.shape), strides_of(tensor), begin)
     return None
@@ -172,7 +174,7 @@ class Layout:
         turned = view.with_shape(physical, tuple([view.strides[d] for d in order]))
         node = _unique(self.program, turned)
         self._storages[node] = id(storage_of(tensor))
-        return Made(self.buffer(node), shape, tuple([dense[d] for d in range(len(shape))]), 0, tensor._type)
+        return Made(self.buffer(node), shape, strides, 0, tensor._type)
 
 
 def _unique(program: Any, view: View) -> Node:

@@ -25,7 +25,8 @@ def check_bounds(
     xp: Any, index: Array, size: int, dim: int, error: type[Exception], negative: bool = False
 ) -> Array:
     """The index, of which what is out of range is an error as of NumPy's kernels, as soon as it is known."""
-    return xp.checked(index, partial(checks.check_bounds, size=size, dim=dim, error=error, negative=negative))
+    check = partial(checks.check_bounds, size=size, dim=dim, error=error, negative=negative)
+    return xp.checked(index, check, (-size if negative else 0, size))
 
 
 def _from_front(xp: Any, index: Array, size: int) -> Array:
@@ -150,7 +151,7 @@ def gather_slices(xp: Any, check: Check, self: Array, dim: int, index: Array, wh
     """The slices of ``self`` along ``dim`` at ``index``, 1-d or 0-d, or ``whole``, of any shape."""
     d = check(xp, self, dim, index)
     if whole:
-        index = xp.checked(index, partial(_check_in_range, self.shape[d]))
+        index = xp.checked(index, partial(_check_in_range, self.shape[d]), (0, self.shape[d]))
         found = xp.take(self, flat(xp, index), axis=d)
         return xp.reshape(found, (*self.shape[:d], *index.shape, *self.shape[d + 1 :]))
     if not self.ndim:
