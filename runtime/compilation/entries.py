@@ -95,7 +95,7 @@ def alike(leaf: Any, value: Any) -> bool:
 class Entry:
     """One kind of call, and what is done in it."""
 
-    __slots__ = ("held", "history", "reason", "result", "signature", "spec", "stage", "state", "trace", "uses")
+    __slots__ = ("held", "history", "reason", "result", "signature", "spec", "stage", "state", "trace", "uses", "written")
 
     def __init__(self, signature: Signature) -> None:
         self.signature = signature
@@ -111,6 +111,8 @@ class Entry:
         self.result: list[Any] = []
         self.spec: Any = None
         self.uses = 0
+        #: The numbers of the tensors that calls write to.
+        self.written: list[int] = []
 
     def hold(self, tensors: Sequence[Any]) -> None:
         """Note the tensors that the function has itself."""

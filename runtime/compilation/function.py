@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 import threading
 import warnings
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.interception import active
+from ..core.storage import storage_of
 from ..core.tensor_base import TensorBase
 from ..core.user_stack import program_stacklevel
 from ..random import default_generator
@@ -26,6 +28,10 @@ from .traces import traced
 LIMIT = 8
 
 
+#: All compiled functions, of which ``reset`` forgets the programs.
+functions: weakref.WeakSet[Compiled] = weakref.WeakSet()
+
+
 class Compiled:
     """A function whose calls run programs of machine code; ``__wrapped__`` is the function itself."""
 
@@ -37,13 +43,14 @@ class Compiled:
         self._check: str = options.get("check", "first")
         self.entries: list[Entry] = []
         self._lock = threading.RLock()
+        functions.add(self)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         function = self._function
-        if active or stance.eager:
+        if active or stance.is_eager:
             return function(*args, **keywords)
         leaves, spec = flattened(args, keywords)
         for entry in self.entries:
@@ -52,9 +59,21 @@ class Compiled:
                     entry.repeat()
                     return function(*args, **keywords)
                 return self._called(entry, leaves, args, keywords)
-        if len(self.entries) >= self._limit or stance.keeps:
+        if stance.fails_anew and self.entries:
+            raise RuntimeError(f"compile: {self._name} has no program for this call: {self.why(leaves, spec)}")
+        if len(self.entries) >= self._limit or (stance.is_eager_anew and self.entries):
             return function(*args, **keywords)
         return self._traced(leaves, spec, args, keywords)
+
+    def why(self, leaves: Sequence[Any], spec: Any) -> str:
+        """Why the newest program is none for a call."""
+        entry = self.entries[-1]
+        return entry.objection() if entry.signature.fits(leaves, spec) else "its arguments are of another kind"
+
+    def reset(self) -> None:
+        """Forget all programs."""
+        with self._lock:
+            self.entries.clear()
 
     # -- calls
 
@@ -69,39 +88,40 @@ class Compiled:
 
     def _run(self, entry: Entry, leaves: Sequence[Any]) -> Any:
         """The result by the program."""
-        tensors = entry.tensors(leaves)
-        if entry.history is not None:
-            found = entry.history(tensors)
-        else:
-            trace = entry.trace
-            assert trace is not None
-            found = trace.results(tensors, trace.arrays(tensors))
-        return entry.put(found)
+        return entry.put(self._results(entry, entry.tensors(leaves)))
+
+    def _results(self, entry: Entry, tensors: Sequence[Any]) -> list[Any]:
+        run = entry.trace if entry.history is None else entry.history
+        assert run is not None
+        return run(tensors)
 
     def _tried(self, entry: Entry, leaves: Sequence[Any], args: Any, keywords: Any) -> Any:
         """The result by the function, with which that of the program is compared."""
-        before = default_generator.get_state()
+        before, tensors = default_generator.get_state(), entry.tensors(leaves)
+        own = [t.clone() if i in entry.written else t for i, t in enumerate(tensors)]
         result = self._function(*args, **keywords)
         after = default_generator.get_state()
         problem = entry.objection()
         if problem:
+            entry.state = None  # it is so in any call
             self._give_up(entry, f"each call changes what the next one reads: {problem}")
             return result
-        problem = self._differs(entry, leaves, result, before, after)
+        problem = self._differs(entry, own, result, before, after)
+        problem = problem or difference([tensors[i] for i in entry.written], [own[i] for i in entry.written])
         if problem:
             self._give_up(entry, problem, warns=True)
         else:
             entry.stage = Stage.READY
         return result
 
-    def _differs(self, entry: Entry, leaves: Sequence[Any], result: Any, before: Any, after: Any) -> str:
-        """How the program's result differs from the function's; "" if it does not.
+    def _differs(self, entry: Entry, tensors: Sequence[Any], result: Any, before: Any, after: Any) -> str:
+        """How the program's result of tensors differs from the function's; "" if it does not.
 
         ``before`` and ``after`` are states of the generator, around the call of the function.
         """
         default_generator.set_state(before)
         try:
-            found = self._run(entry, leaves)
+            found = entry.put(self._results(entry, tensors))
         except Failed:
             return "the program finds an index out of range, and the function does not"
         same = bool((default_generator.get_state() == after).all())
@@ -132,7 +152,7 @@ class Compiled:
         inputs = signature.inputs(leaves)
         problem = next(filter(None, map(unsuitable, inputs)), "")
         if problem or not native.is_there():
-            entry.reason = f"it is given {problem}" if problem else "there is no llvmlite"
+            entry.reason = f"it is given {problem}" if problem else native.MISSING
             self.entries.append(entry)
             return self._function(*args, **keywords)
         before = default_generator.get_state()
@@ -142,7 +162,9 @@ class Compiled:
             self.entries.append(entry)
             try:
                 self._compile(entry, call, leaves, inputs)
-                problem = self._differs(entry, leaves, call.result, before, after)
+                if not entry.written:
+                    tensors = entry.tensors(leaves)
+                    problem = self._differs(entry, tensors, call.result, before, after)
                 if problem:
                     self._give_up(entry, problem, warns=True)
             except Unsuitable as error:
@@ -172,11 +194,21 @@ class Compiled:
         entry.result, entry.spec = result_of(call), call.spec
         entry.hold(held)
         tensors = [*inputs, *held]
+        numbers = {id(tensor): number for number, tensor in enumerate(tensors)}
+        entry.written = [numbers[id(tensor)] for tensor in call.written]
+        if entry.written and _overlap(tensors, entry.written):
+            raise Unsuitable("it writes to memory that two of its tensors share")
         if any([t._requires_grad for t in outputs]):
-            entry.history = History(call.graph, tensors, outputs)
+            entry.history = History(call.graph, tensors, outputs, entry.written)
         else:
-            entry.trace = traced(call.graph, inputs, outputs)
+            entry.trace = traced(call.graph, tensors, outputs, entry.written)
         entry.stage = Stage.TRIED
+
+
+def _overlap(tensors: Sequence[Any], written: Sequence[int]) -> bool:
+    """Whether a tensor that is written to has memory of another."""
+    storages = [storage_of(tensor) for tensor in tensors]
+    return any([storages.count(storages[number]) > 1 for number in written])
 
 
 def flattened(args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Sequence[Any], Any]:

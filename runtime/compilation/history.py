@@ -20,7 +20,7 @@ from ..autograd.grad_mode import enable_grad, grad_mode, no_grad
 from ..jit.graph import Graph, Value, replaced, values_in
 from .capture import captured, trials
 from .recorder import Recorded, Unsuitable, recorded
-from .traces import Layout, Made, _result, made, shown
+from .traces import Layout, Made, made, result, shown, write
 
 
 def run(graph: Graph, tensors: Sequence[Any]) -> list[Any]:
@@ -49,9 +49,14 @@ def _tensors(structure: Any, result: Any) -> list[Any]:
 class History:
     """The two programs of a call whose results have a history."""
 
-    def __init__(self, graph: Graph, tensors: Sequence[Any], outputs: Sequence[Any]) -> None:
-        """Of a graph, example inputs and held tensors, and what the call gave. Unsuitable where it cannot be."""
-        self.graph = graph
+    def __init__(
+        self, graph: Graph, tensors: Sequence[Any], outputs: Sequence[Any], written: Sequence[int]
+    ) -> None:
+        """Of a graph, example inputs and held tensors, what the call gave, and the numbers of inputs that the
+        graph's last outputs are written to. Unsuitable where it cannot be."""
+        self.graph, self.targets = graph, written
+        if any([tensors[number]._requires_grad for number in written]):
+            raise Unsuitable("it writes to a tensor that has a history")
         self.wanted = [i for i, t in enumerate(tensors) if t._requires_grad]
         #: The outputs that show inputs; the others are those of the Node.
         self.shown = {i: found for i, t in enumerate(outputs) if (found := shown(t, tensors)) is not None}
@@ -70,7 +75,10 @@ class History:
         self.outputs = [
             layout.output(view, outputs[i]) for i, view in zip(self.own, views[:count], strict=True)
         ]
-        self._cut(layout, views[count:], call.leaves[count:], len(primals), len(given))
+        ends = count + len(written)
+        both = zip(written, views[count:ends], strict=True)
+        self.written = {number: layout.final(view, tensors[number]) for number, view in both}
+        self._cut(layout, views[ends:], call.leaves[ends:], len(primals), len(given))
 
     def _joint(self, primals: Sequence[Any], given: Sequence[Any]) -> tuple[Recorded, list[int]]:
         """The graph of the outputs and of the gradients, and the numbers of inputs that these are of."""
@@ -82,7 +90,11 @@ class History:
             recorded_ = [found[i] for i in self.recorded]
             grads = grad(recorded_, wanted, list(leaves[len(primals) :]), allow_unused=True)
             reached[:] = [i for i, g in zip(self.wanted, grads, strict=True) if g is not None]
-            return [*[found[i].detach() for i in self.own], *[g for g in grads if g is not None]]
+            last = found[len(found) - len(self.targets) :]
+            if any([t._requires_grad for t in last]):
+                raise Unsuitable("it writes what has a history")
+            own = [found[i].detach() for i in self.own]
+            return [*own, *last, *[g for g in grads if g is not None]]
 
         with enable_grad():
             call = recorded(joint, (*primals, *given), {}, [*primals, *given], watches=False)
@@ -117,7 +129,7 @@ class History:
         found: Any = iter(CompiledFunction.apply(self, *tensors)) if self.own else iter(())
         count = len(self.own) + len(self.shown)
         return [
-            _result(self.shown[i], tensors, ()) if i in self.shown else next(found) for i in range(count)
+            result(self.shown[i], tensors, ()) if i in self.shown else next(found) for i in range(count)
         ]
 
     def forwards(self, tensors: Sequence[Any]) -> tuple[list[Any], list[Any]]:
@@ -125,7 +137,9 @@ class History:
         arrays = [t._array for t in (*tensors, *self.held)]
         gone = [None] * len(self.given)
         buffers = self.forward([*arrays[: len(tensors)], *gone, *arrays[len(tensors) :]])
-        results = [_result(output, tensors, buffers) for output in self.outputs]
+        if self.written:
+            write(self.written, tensors, buffers)
+        results = [result(output, tensors, buffers) for output in self.outputs]
         return results, [buffers[place] for place in self.places]
 
     def backwards(self, tensors: Sequence[Any], kept: Sequence[Any], grads: Sequence[Any]) -> dict[int, Any]:
@@ -134,7 +148,7 @@ class History:
         arrays = [*[t._array for t in tensors], *given, *[t._array for t in self.held], *kept]
         buffers = self.backward(arrays)
         both = zip(self.reached, self.grads, strict=True)
-        return {number: _result(output, (), buffers) for number, output in both}
+        return {number: result(output, (), buffers) for number, output in both}
 
 
 def _laid(tensor: Any, node: Input) -> Any:
@@ -198,9 +212,10 @@ class CompiledFunction(Function):
 
     @staticmethod
     def forward(ctx: Any, history: History, *tensors: Any) -> tuple[Any, ...]:
+        before = [t.clone() if i in history.written else t for i, t in enumerate(tensors)]
         results, kept = history.forwards(tensors)
         ctx.history, ctx.kept = history, kept
-        ctx.save_for_backward(*tensors)
+        ctx.save_for_backward(*before)
         silent = [t for i, t in zip(history.own, results, strict=True) if i not in history.recorded]
         ctx.mark_non_differentiable(*silent)
         return tuple(results)

@@ -12,6 +12,8 @@ from tengen.fuse.functions import Module, Native
 from ..machine_code.cache import Cache, cache_folder
 from ..machine_code.tables import digest
 
+#: What is said where there is no compiler.
+MISSING = "there is no llvmlite (pip install tengen[compile])"
 #: Changes with what is made of a module's text.
 FORMAT = "1"
 

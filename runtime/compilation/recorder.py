@@ -9,6 +9,7 @@ from typing import Any
 from ..autograd.grad_mode import grad_mode
 from ..core.interception import Layer
 from ..core.tensor_base import TensorBase
+from ..jit.functionalize import with_final_values
 from ..jit.graph import Graph, Node, writes
 from ..jit.tracer import Tracer
 from ..nn.parameter import Buffer, Parameter
@@ -82,6 +83,8 @@ class Recorded:
     spec: TreeSpec | None
     watch: Watch
     problems: list[str] = field(default_factory=list)
+    #: The inputs and constants that it wrote to: the graph's last outputs are what they hold then.
+    written: list[Any] = field(default_factory=list)
 
 
 def recorded(
@@ -114,11 +117,24 @@ def recorded(
                 graph = recorder.graph([leaf for leaf in leaves if isinstance(leaf, TensorBase)])
             except RuntimeError as error:
                 problems.append(str(error).partition("\n")[0])
-    if graph is not None:
-        written = [node for node in graph.walk() if writes(node)]
-        if written:
-            problems.append(f"{written[0].operator.name} writes to a tensor")
-            graph = None
-        else:
-            graph = graph.inlined()
-    return Recorded(result, graph, leaves, spec, watch, problems)
+    found = Recorded(result, graph, leaves, spec, watch, problems)
+    if graph is not None and any(map(writes, graph.walk())):
+        found.written = _functional(found, graph, inputs)
+    elif graph is not None:
+        found.graph = graph.inlined()
+    return found
+
+
+def _functional(found: Recorded, graph: Graph, inputs: Sequence[Any]) -> list[Any]:
+    """Make a recorded graph one without writes; the tensors whose last values are its last outputs."""
+    for number, held in enumerate(graph.constants):
+        held.value.name = held.value.name or f"held{number}"  # it stays the tensor that it is
+    tensors = dict(zip(graph.inputs, inputs, strict=True))
+    tensors |= {c.value: c.tensor for c in graph.constants}
+    found.graph = None
+    try:
+        found.graph, changed = with_final_values(graph, inputs)
+    except RuntimeError as error:
+        found.problems.append(str(error).partition("\n")[0])
+        return []
+    return [tensors[value] for value in changed]

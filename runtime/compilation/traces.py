@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -12,6 +12,7 @@ from tengen.fuse.functions import module
 from tengen.fuse.nodes import Fill, Input, Node, Result, Table, View, live, whole
 from tengen.fuse.views import Shape, contiguous, without_ones
 
+from ..autograd.grad_mode import no_grad
 from ..core.storage import storage_of
 from ..jit.graph import Graph
 from .blas import blas
@@ -59,20 +60,25 @@ class Trace:
     captured: Captured
     executable: Executable
     outputs: list[Output]
-    #: How many tensors it is given: first the inputs, then those that the function has itself.
-    held: list[Any]
-    graph: Graph
+    #: By the numbers of inputs, what they hold at the end.
+    written: dict[int, Output]
 
-    def arrays(self, inputs: Sequence[Any]) -> list[Any]:
-        """The buffers of a call, of all inputs and held tensors."""
-        return self.executable([tensor._array for tensor in inputs])
-
-    def results(self, inputs: Sequence[Any], buffers: Sequence[Any]) -> list[Any]:
-        """The output tensors of a call."""
-        return [_result(output, inputs, buffers) for output in self.outputs]
+    def __call__(self, inputs: Sequence[Any]) -> list[Any]:
+        """The results of a call, of all inputs and held tensors."""
+        buffers = self.executable([tensor._array for tensor in inputs])
+        if self.written:
+            write(self.written, inputs, buffers)
+        return [result(output, inputs, buffers) for output in self.outputs]
 
 
-def _result(output: Output, inputs: Sequence[Any], buffers: Sequence[Any]) -> Any:
+def write(written: Mapping[int, Output], inputs: Sequence[Any], buffers: Sequence[Any]) -> None:
+    """Write to inputs what they hold at the end."""
+    with no_grad():
+        for number, output in written.items():
+            inputs[number].copy_(result(output, inputs, buffers))
+
+
+def result(output: Output, inputs: Sequence[Any], buffers: Sequence[Any]) -> Any:
     if isinstance(output, Given):
         return inputs[output.number]
     if isinstance(output, Shown):
@@ -90,19 +96,17 @@ def seen(buffer: Any, shape: Shape, strides: Shape, offset: int) -> Any:
     return np.lib.stride_tricks.as_strided(flat, shape, tuple([s * step for s in strides]))
 
 
-def traced(graph: Graph, inputs: Sequence[Any], outputs: Sequence[Any]) -> Trace:
-    """The trace of a graph, of these example inputs and outputs. Unsuitable where there can be none."""
-    held = [c.tensor for c in graph.constants]
+def traced(graph: Graph, tensors: Sequence[Any], outputs: Sequence[Any], written: Sequence[int]) -> Trace:
+    """The trace of a graph: of example inputs and constants, of outputs, and of the numbers of inputs that the
+    graph's last outputs are written to. Unsuitable where there can be none."""
     values = [*graph.inputs, *[c.value for c in graph.constants]]
-    try:
-        found = captured(graph, list(zip(values, (*inputs, *held), strict=True)))
-    except NotImplementedError as error:
-        raise Unsuitable(str(error)) from None
-    layout = Layout(found, [*inputs, *held])
-    described = [layout.output(view, tensor) for view, tensor in zip(found.outputs, outputs, strict=True)]
+    found = captured(graph, list(zip(values, tensors, strict=True)))
+    layout, views = Layout(found, tensors), iter(found.outputs)
+    described = [layout.output(next(views), tensor) for tensor in outputs]
     _check_aliases(described, outputs)
+    at_end = {number: layout.final(next(views), tensors[number]) for number in written}
     nodes = live(found.program.nodes, layout.nodes)
-    return Trace(found, made(nodes, layout.nodes, layout.shapes), described, held, graph)
+    return Trace(found, made(nodes, layout.nodes, layout.shapes), described, at_end)
 
 
 def shown(tensor: Any, inputs: Sequence[Any]) -> Given | Shown | None:
@@ -141,6 +145,10 @@ class Layout:
         found = shown(tensor, self.inputs)
         if found is not None:
             return found
+        return self.final(view, tensor)
+
+    def final(self, view: View, tensor: Any) -> Output:
+        """What is made in a buffer, to lie as a tensor does."""
         shape, strides = tuple(tensor.shape), strides_of(tensor)
         if not self._lies(view, shape, strides) or self._is_taken(view.node, tensor):
             return self._copied(view, tensor, shape, strides)

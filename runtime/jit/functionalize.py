@@ -41,6 +41,18 @@ def functionalized(
     return result.inlined(keep)
 
 
+def with_final_values(graph: Graph, inputs: Sequence[Tensor]) -> tuple[Graph, list[Value]]:
+    """The graph without writes and bodies, and which inputs and constants it wrote to.
+
+    What these hold at the end are further outputs, in that order. RuntimeError for a write through what has
+    no ``write_back`` rule.
+    """
+    written = {v.storage for node in graph.walk() if writes(node) for v in _targets(node)}
+    run = _Run(graph.inlined(), written)
+    result = run.run(inputs, final=True)
+    return result.inlined(), run.changed()
+
+
 def _targets(node: Node) -> list[Value]:
     """What a node writes to."""
     return list(values_in([node.arguments[i] for i in node.operator.written]))
@@ -81,7 +93,8 @@ class _Run:
         self.counts: dict[object, int] = {}  # of the writes to a memory
         self.made: dict[Value, int] = {}  # by view: the count when it was made
 
-    def run(self, inputs: Sequence[Tensor]) -> Graph:
+    def run(self, inputs: Sequence[Tensor], final: bool = False) -> Graph:
+        """The recorded graph; ``final`` asks for the values of ``changed`` as well, and warns of none."""
         graph = self.graph
         names = {id(c.tensor): c.value.name for c in graph.constants if c.value.name is not None}
         tracer = Tracer(names)
@@ -93,19 +106,28 @@ class _Run:
             self.define(constant.value, constant.tensor.detach() if constant.value.name is None
                         else constant.tensor)  # fmt: skip
         with no_grad(), tracer:
+            recorded = tracer.frames[0].nodes
             for node in graph.nodes:
-                tracer.place = node.source
+                tracer.place, before = node.source, len(recorded)
                 self.node(node)
+                for made in walk(recorded[before:]):
+                    made.unrecorded = node.unrecorded
             outputs = [self.get(v) for v in graph.outputs]
+            outputs += [self.get(v) for v in self.changed()] if final else []
             result = tracer.graph(outputs)
-        self.warn()
+        if not final:
+            self.warn()
         return result
+
+    def changed(self) -> list[Value]:
+        """The inputs and constants that the program has written to."""
+        kept = {v.storage: v for v in (*self.graph.inputs, *[c.value for c in self.graph.constants])}
+        return [v for storage, v in kept.items() if self.counts.get(storage)]
 
     def warn(self) -> None:
         """Say which inputs and constants keep their old values."""
-        kept = {v.storage: v for v in (*self.graph.inputs, *[c.value for c in self.graph.constants])}
         names = self.graph.names()
-        changed = [names[v] for storage, v in kept.items() if self.counts.get(storage)]
+        changed = [names[v] for v in self.changed()]
         if changed:
             warnings.warn(
                 f"The function writes to {', '.join(changed)}. What it writes is seen by what follows in it, "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, Self
 
 from ...autograd.hooks import RemovableHandle
@@ -123,7 +124,9 @@ class Module(ModuleAttributes, ModuleMembers, ModuleState, ModuleConversions):
         return self.forward(*args, **kwargs)
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Nothing: calls of a module run as they are, compiled or not."""
+        """Have calls of this module run programs, with the options of ``tengen.compile``."""
+        forward = import_module("tengen.compiler").compile(type(self).forward.__get__(self), *args, **kwargs)
+        self.__dict__.update(forward=forward, _compiled_call_impl=forward)
 
     # -- hooks
 
@@ -234,7 +237,10 @@ class Module(ModuleAttributes, ModuleMembers, ModuleState, ModuleConversions):
         self.__dict__.setdefault("_is_full_backward_hook", None)
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__.copy()
+        state = self.__dict__.copy()
+        if state.pop("_compiled_call_impl", None) is not None:  # copies are not compiled
+            del state["forward"]
+        return state
 
     def _replicate_for_data_parallel(self) -> Any:
         """A module of the same buffers and modules, and without parameters."""
