@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Any
 
+from .. import fast_paths
 from ..autograd.grad_mode import grad_mode
 from ..core.scalar_type import get_default_dtype
 from ..core.tensor_base import TensorBase
@@ -32,7 +33,7 @@ class Stage(Enum):
 class Signature:
     """The kind of a call: of its tensors what programs are made for, of all else the values."""
 
-    __slots__ = ("default", "enabled", "inference", "numbers", "plain", "records", "repeated", "spec", "tensors")
+    __slots__ = ("_guard", "default", "enabled", "inference", "numbers", "plain", "repeated", "spec", "tensors")
 
     def __init__(self, leaves: Sequence[Any], spec: Any) -> None:
         self.spec = spec
@@ -52,7 +53,12 @@ class Signature:
         self.tensors = [described(leaves[number]) for number in self.numbers]
         self.enabled, self.inference = grad_mode.enabled, grad_mode.inference
         self.default = get_default_dtype()
-        self.records = self.enabled
+        machine = fast_paths.programs()
+        #: What compares the tensors in C, where there is the C machine.
+        self._guard = None
+        if machine is not None and all([t[3] is not None for t in self.tensors]):
+            both = zip(self.numbers, self.tensors, strict=True)
+            self._guard = machine.Guard(tuple([(n, c, t, r, s, st) for n, (c, t, s, st, r) in both]))
 
     def inputs(self, leaves: Sequence[Any]) -> list[Any]:
         """The tensors among the leaves of a call, each once."""
@@ -68,6 +74,10 @@ class Signature:
             leaf = leaves[number]
             if leaf is not value and not alike(leaf, value):
                 return False
+        if self._guard is not None:
+            if not self._guard.fits(leaves):
+                return False
+            return not self.repeated or self._repeats(leaves)
         for number, (cls, type_, shape, strides, requires) in zip(self.numbers, self.tensors, strict=True):
             leaf = leaves[number]
             if type(leaf) is not cls or leaf._requires_grad is not requires or leaf._type is not type_:
@@ -75,6 +85,9 @@ class Signature:
             array = leaf._array
             if array.shape != shape or array.strides != strides:
                 return False
+        return self._repeats(leaves)
+
+    def _repeats(self, leaves: Sequence[Any]) -> bool:
         return all([leaves[number] is leaves[first] for number, first in self.repeated])
 
 

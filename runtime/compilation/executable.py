@@ -14,12 +14,18 @@ from tengen.fuse.memory import ALIGNED, Home, Slot
 from tengen.fuse.nodes import Arg, Node, Product, Result
 from tengen.fuse.scalars import STORED
 
+from .. import fast_paths
 from ..autograd.grad_mode import no_grad
 from ..core.operands import tensors_in
 from .capture import Call, Operand
+from .native import Functions
 
 #: What an output is made in: its sizes and dtype, in the order in which it lies in memory.
 Buffer = tuple[tuple[int, ...], Any]
+
+
+#: The homes of pointers, as the C machine numbers them.
+_KINDS = {Home.INPUT: 0, Home.TABLE: 1, Home.OUTPUT: 2}
 
 
 class Failed(Exception):
@@ -40,7 +46,7 @@ class Executable:
     """A module with its functions, called with arrays of the sizes and strides that it was made for."""
 
     def __init__(
-        self, module: Module, functions: Sequence[Any], nodes: Sequence[Node], outputs: Sequence[Buffer]
+        self, module: Module, functions: Functions, nodes: Sequence[Node], outputs: Sequence[Buffer]
     ) -> None:
         """Of a module and its functions; ``nodes`` are those of the outputs."""
         self.module, self.outputs = module, outputs
@@ -48,13 +54,44 @@ class Executable:
         self._given = {i: module.plan.slots[n].number for i, n in enumerate(nodes) if isinstance(n, Result)}
         self._free: list[_Memory] = []
         self._steps: list[Callable[[_Call], None]] = []
-        native = iter(functions)
+        native = iter(functions.called)
         for step in module.steps:
             self._steps.append(_python(step) if isinstance(step, Called) else _native(next(native)))
         self.tables = [np.ascontiguousarray(t.value) for t in module.plan.tables]
+        self._addresses = functions.addresses
+        self._program: Any = None
 
-    def __call__(self, inputs: Sequence[Any]) -> list[Any]:
-        """The outputs. Failed where an element is out of range; what a kernel raises."""
+    def prepare(self, inputs: int, types: Sequence[Any]) -> None:
+        """Have the C machine make the calls, if it is there and no step is Python's.
+
+        ``types`` has the Type of each output that is a tensor as it is, else None.
+        """
+        machine = fast_paths.programs()
+        if machine is None or any([isinstance(step, Called) for step in self.module.steps]):
+            return
+        pointers = []
+        for home, number in self.module.pointers:
+            address = self.tables[number].ctypes.data if home is Home.TABLE else 0
+            pointers.append((_KINDS[home], number, address))
+        both = zip(self.outputs, types, strict=True)
+        outputs = tuple([(np.dtype(dtype), shape, type_) for (shape, dtype), type_ in both])
+        self._program = machine.Program(
+            inputs, tuple(pointers), outputs, tuple(self._addresses), self.module.arena
+        )
+
+    def __call__(self, inputs: list[Any]) -> Sequence[Any]:
+        """The outputs of tensors or arrays: arrays, or tensors as ``prepare`` was told.
+
+        Failed where an element is out of range; what a kernel raises.
+        """
+        if self._program is not None:
+            found = self._program.run(inputs)
+            if found is None:
+                raise Failed
+            return found  # type: ignore[no-any-return]
+        return self._by_steps([getattr(given, "_array", given) for given in inputs])
+
+    def _by_steps(self, inputs: Sequence[Any]) -> list[Any]:
         free = self._free
         try:
             memory = free.pop()

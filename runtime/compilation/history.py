@@ -20,7 +20,7 @@ from ..autograd.grad_mode import enable_grad, grad_mode, no_grad
 from ..jit.graph import Graph, Value, replaced, values_in
 from .capture import captured, trials
 from .recorder import Recorded, Unsuitable, recorded
-from .traces import Layout, Made, made, result, shown, write
+from .traces import Layout, Made, made, result, shown, types_of, write
 
 
 def run(graph: Graph, tensors: Sequence[Any]) -> list[Any]:
@@ -121,6 +121,12 @@ class History:
         nodes, roots = _cloned(live(program.nodes, back.nodes), back.nodes, kept, len(program.inputs))
         self.backward = made(nodes, roots, back.shapes)
         self.grads = described
+        count = len(program.inputs)
+        outputs = [*self.outputs, *self.written.values()]
+        types = types_of(outputs, self.forward.outputs)
+        kept_places = {*self.places}
+        self.forward.prepare(count, [None if i in kept_places else t for i, t in enumerate(types)])
+        self.backward.prepare(count + len(kept), types_of(described, self.backward.outputs))
 
     # -- calls
 
@@ -134,9 +140,7 @@ class History:
 
     def forwards(self, tensors: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """The outputs, and the buffers that backward needs."""
-        arrays = [t._array for t in (*tensors, *self.held)]
-        gone = [None] * len(self.given)
-        buffers = self.forward([*arrays[: len(tensors)], *gone, *arrays[len(tensors) :]])
+        buffers = self.forward([*tensors, *[None] * len(self.given), *self.held])
         if self.written:
             write(self.written, tensors, buffers)
         results = [result(output, tensors, buffers) for output in self.outputs]
@@ -145,8 +149,7 @@ class History:
     def backwards(self, tensors: Sequence[Any], kept: Sequence[Any], grads: Sequence[Any]) -> dict[int, Any]:
         """By the numbers of inputs, their gradients."""
         given = [_laid(g, node) for g, node in zip(grads, self.given, strict=True)]
-        arrays = [*[t._array for t in tensors], *given, *[t._array for t in self.held], *kept]
-        buffers = self.backward(arrays)
+        buffers = self.backward([*tensors, *given, *self.held, *kept])
         both = zip(self.reached, self.grads, strict=True)
         return {number: result(output, (), buffers) for number, output in both}
 

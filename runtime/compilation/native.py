@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from tengen.fuse.functions import Module, Native
@@ -18,6 +19,14 @@ MISSING = "there is no llvmlite (pip install tengen[compile])"
 FORMAT = "1"
 
 
+@dataclass(frozen=True, slots=True)
+class Functions:
+    """Functions that were linked, by their addresses, and as Python calls them."""
+
+    addresses: list[int]
+    called: list[Any]
+
+
 class _Compiler:
     """LLVM in this process, and what it made on disk."""
 
@@ -28,11 +37,11 @@ class _Compiler:
         self.cache = Cache(cache_folder())
         self.made_by = (version(), self.linker.machine.triple, *processor_here().values(), FORMAT)
 
-    def functions(self, module: Module, imports: Mapping[str, int]) -> list[Any]:
+    def functions(self, module: Module, imports: Mapping[str, int]) -> Functions:
         """The functions of a module's native steps, in order."""
         names = [step.name for step in module.steps if isinstance(step, Native)]
         if not names:
-            return []
+            return Functions([], [])
         key = digest(module.text, str(module.unrolls), *self.made_by)
         code = self.cache.read(key)
         if code is None:
@@ -42,7 +51,8 @@ class _Compiler:
             self.cache.write(key, code)
         found = self.linker.link(code, names, {n: a for n, a in imports.items() if f"@{n}(" in module.text})
         signature = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
-        return [signature(found[name]) for name in names]
+        addresses = [found[name] for name in names]
+        return Functions(addresses, [signature(address) for address in addresses])
 
 
 @functools.cache
@@ -50,7 +60,7 @@ def _compiler() -> _Compiler:
     return _Compiler()
 
 
-def functions(module: Module, imports: Mapping[str, int]) -> Sequence[Any]:
+def functions(module: Module, imports: Mapping[str, int]) -> Functions:
     """The functions of a module's native steps. ImportError without llvmlite."""
     return _compiler().functions(module, imports)
 

@@ -14,6 +14,7 @@ from tengen.fuse.views import Shape, contiguous, without_ones
 
 from ..autograd.grad_mode import no_grad
 from ..core.storage import storage_of
+from ..core.tensor_base import TensorBase
 from ..jit.graph import Graph
 from .blas import blas
 from .capture import Captured, captured, strides_of, trials
@@ -62,10 +63,20 @@ class Trace:
     outputs: list[Output]
     #: By the numbers of inputs, what they hold at the end.
     written: dict[int, Output]
+    _direct: bool = False
 
-    def __call__(self, inputs: Sequence[Any]) -> list[Any]:
+    def prepare(self, inputs: int) -> None:
+        """Have the C machine make the calls, if that can be."""
+        buffers = self.executable.outputs
+        self.executable.prepare(inputs, types_of([*self.outputs, *self.written.values()], buffers))
+        made = [output.number for output in self.outputs if isinstance(output, Made)]
+        self._direct = not self.written and made == list(range(len(self.outputs)))
+
+    def __call__(self, inputs: list[Any]) -> Sequence[Any]:
         """The results of a call, of all inputs and held tensors."""
-        buffers = self.executable([tensor._array for tensor in inputs])
+        buffers = self.executable(inputs)
+        if self._direct and all([isinstance(b, TensorBase) for b in buffers]):
+            return buffers
         if self.written:
             write(self.written, inputs, buffers)
         return [result(output, inputs, buffers) for output in self.outputs]
@@ -84,7 +95,10 @@ def result(output: Output, inputs: Sequence[Any], buffers: Sequence[Any]) -> Any
     if isinstance(output, Shown):
         tensor = inputs[output.number]
         return tensor.as_strided(output.shape, output.strides, tensor.storage_offset() + output.offset)
-    return output.type.wrap(seen(buffers[output.number], output.shape, output.strides, output.offset))
+    found = buffers[output.number]
+    if isinstance(found, TensorBase):
+        return found
+    return output.type.wrap(seen(found, output.shape, output.strides, output.offset))
 
 
 def seen(buffer: Any, shape: Shape, strides: Shape, offset: int) -> Any:
@@ -94,6 +108,16 @@ def seen(buffer: Any, shape: Shape, strides: Shape, offset: int) -> Any:
     step = buffer.itemsize
     flat = buffer.reshape(-1)[offset:]
     return np.lib.stride_tricks.as_strided(flat, shape, tuple([s * step for s in strides]))
+
+
+def types_of(outputs: Sequence[Output], buffers: Sequence[Any]) -> list[Any]:
+    """Of each buffer the Type of the only output that it is, as it is; else None."""
+    found: list[Any] = []
+    for number, (shape, _) in enumerate(buffers):
+        own = [o for o in outputs if isinstance(o, Made) and o.number == number]
+        plain = len(own) == 1 and own[0].shape == shape and not own[0].offset
+        found.append(own[0].type if plain and own[0].strides == contiguous(shape) else None)
+    return found
 
 
 def traced(graph: Graph, tensors: Sequence[Any], outputs: Sequence[Any], written: Sequence[int]) -> Trace:
@@ -106,7 +130,9 @@ def traced(graph: Graph, tensors: Sequence[Any], outputs: Sequence[Any], written
     _check_aliases(described, outputs)
     at_end = {number: layout.final(next(views), tensors[number]) for number in written}
     nodes = live(found.program.nodes, layout.nodes)
-    return Trace(found, made(nodes, layout.nodes, layout.shapes), described, at_end)
+    trace = Trace(found, made(nodes, layout.nodes, layout.shapes), described, at_end)
+    trace.prepare(len(tensors))
+    return trace
 
 
 def shown(tensor: Any, inputs: Sequence[Any]) -> Given | Shown | None:

@@ -29,6 +29,7 @@ __all__ = [
     "engine",
     "fast_path",
     "operation",
+    "programs",
     "run_shares",
     "status",
     "stopped",
@@ -98,6 +99,11 @@ def status() -> Status:
     """Whether fast paths are run in this process."""
     _lay_out()
     return Status(_state.machine is not None, _state.reason)
+
+
+def programs() -> Any:
+    """The extension, which has the types Guard and Program, where it is used; else None."""
+    return _state.machine if _lay_out() else None
 
 
 def _lay_out() -> bool:

@@ -237,7 +237,7 @@ PyObject *parts_along(PyObject *array, PyObject *length, PyObject *dim);
 
 /* -- the callable, and the engine -------------------------------------------------------------------------- */
 
-extern PyTypeObject WithFastPath_Type;
+extern PyTypeObject WithFastPath_Type, Guard_Type, Program_Type;
 PyObject *machine_switch(PyObject *module, PyObject *on);
 PyObject *engine_run(PyObject *module, PyObject *const *args, Py_ssize_t count);
 

@@ -98,10 +98,11 @@ PyMODINIT_FUNC PyInit_machine(void) {
 #ifdef HAS_THREADS
     if (threads_import() < 0) return NULL;
 #endif
-    if (make_constants() < 0 || PyType_Ready(&WithFastPath_Type) < 0) return NULL;
+    if (make_constants() < 0 || PyType_Ready(&WithFastPath_Type) < 0 || PyType_Ready(&Guard_Type) < 0 || PyType_Ready(&Program_Type) < 0) return NULL;
     PyObject *module = PyModule_Create(&definition);
     if (module == NULL) return NULL;
     if (add(module, "WithFastPath", Py_NewRef((PyObject *)&WithFastPath_Type)) < 0 || add(module, "operations", operations()) < 0 ||
+        add(module, "Guard", Py_NewRef((PyObject *)&Guard_Type)) < 0 || add(module, "Program", Py_NewRef((PyObject *)&Program_Type)) < 0 ||
         add(module, "numbers", numbers()) < 0 ||
         add(module, "REQUIRED", Py_NewRef(required)) < 0 || add(module, "deepest", PyLong_FromLong(DEEPEST - 3)) < 0 ||
         add(module, "most_locals", PyLong_FromLong(MOST_LOCALS)) < 0 ||
