@@ -12,7 +12,7 @@ from ..core.scalar_type import get_default_dtype
 from ..core.tensor_base import TensorBase
 from ..utils.pytree import tree_unflatten
 from .history import History
-from .state import State
+from .state import MISSING, State
 from .traces import Trace
 
 
@@ -33,7 +33,7 @@ class Stage(Enum):
 class Signature:
     """The kind of a call: of its tensors what programs are made for, of all else the values."""
 
-    __slots__ = ("_guard", "default", "enabled", "inference", "numbers", "plain", "repeated", "spec", "tensors")
+    __slots__ = ("default", "enabled", "inference", "numbers", "plain", "repeated", "spec", "tensors")
 
     def __init__(self, leaves: Sequence[Any], spec: Any) -> None:
         self.spec = spec
@@ -53,41 +53,32 @@ class Signature:
         self.tensors = [described(leaves[number]) for number in self.numbers]
         self.enabled, self.inference = grad_mode.enabled, grad_mode.inference
         self.default = get_default_dtype()
-        machine = fast_paths.programs()
-        #: What compares the tensors in C, where there is the C machine.
-        self._guard = None
-        if machine is not None and all([t[3] is not None for t in self.tensors]):
-            both = zip(self.numbers, self.tensors, strict=True)
-            self._guard = machine.Guard(tuple([(n, c, t, r, s, st) for n, (c, t, s, st, r) in both]))
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether the arguments are tensors, each once."""
+        return isinstance(self.spec, int) and not self.plain and not self.repeated
 
     def inputs(self, leaves: Sequence[Any]) -> list[Any]:
         """The tensors among the leaves of a call, each once."""
         return [leaves[number] for number in self.numbers]
 
+    def has_modes(self) -> bool:
+        """Whether the modes of tengen are those of the call."""
+        modes = grad_mode.enabled is self.enabled and grad_mode.inference is self.inference
+        return modes and get_default_dtype() is self.default
+
     def fits(self, leaves: Sequence[Any], spec: Any) -> bool:
         """Whether a call is of this kind."""
-        if spec != self.spec or grad_mode.enabled is not self.enabled:
-            return False
-        if grad_mode.inference is not self.inference or get_default_dtype() is not self.default:
+        if spec != self.spec or not self.has_modes():
             return False
         for number, value in self.plain:
             leaf = leaves[number]
             if leaf is not value and not alike(leaf, value):
                 return False
-        if self._guard is not None:
-            if not self._guard.fits(leaves):
+        for number, expected in zip(self.numbers, self.tensors, strict=True):
+            if not isinstance(leaves[number], TensorBase) or described(leaves[number]) != expected:
                 return False
-            return not self.repeated or self._repeats(leaves)
-        for number, (cls, type_, shape, strides, requires) in zip(self.numbers, self.tensors, strict=True):
-            leaf = leaves[number]
-            if type(leaf) is not cls or leaf._requires_grad is not requires or leaf._type is not type_:
-                return False
-            array = leaf._array
-            if array.shape != shape or array.strides != strides:
-                return False
-        return self._repeats(leaves)
-
-    def _repeats(self, leaves: Sequence[Any]) -> bool:
         return all([leaves[number] is leaves[first] for number, first in self.repeated])
 
 
@@ -108,7 +99,7 @@ def alike(leaf: Any, value: Any) -> bool:
 class Entry:
     """One kind of call, and what is done in it."""
 
-    __slots__ = ("held", "history", "reason", "result", "signature", "spec", "stage", "state", "trace", "uses", "written")
+    __slots__ = ("guard", "held", "history", "own", "reason", "result", "signature", "single", "spec", "stage", "state", "trace", "uses", "written")
 
     def __init__(self, signature: Signature) -> None:
         self.signature = signature
@@ -126,16 +117,34 @@ class Entry:
         self.uses = 0
         #: The numbers of the tensors that calls write to.
         self.written: list[int] = []
+        #: What compares tensors and objects in C, where there is the C machine, and if all are the very same.
+        self.guard: Any = None
+        #: The tensors that the function has itself; whether the result is one tensor.
+        self.own: list[Any] = []
+        self.single = False
+
+    def watch(self) -> None:
+        """Have the C machine compare, if it is there."""
+        machine, state, held = fast_paths.programs(), self.state, [kind for _, _, kind in self.held]
+        tensors = [*self.signature.tensors, *held]
+        if machine is None or state is None or state.sets or any([t[3] is None for t in tensors]):
+            return
+        expected = tuple([(n, c, t, r, s, st) for n, (c, t, s, st, r) in enumerate(tensors)])
+        if all([type(space) is dict for space, _, _ in state.named]):
+            facts = state.named, state.cells, state.functions, state.lists, state.dicts
+            self.guard = machine.Guard(expected, *map(tuple, facts), MISSING)
 
     def hold(self, tensors: Sequence[Any]) -> None:
         """Note the tensors that the function has itself."""
         self.held = [(tensor, tensor._array, described(tensor)) for tensor in tensors]
+        self.own = list(tensors)
 
     def repeat(self) -> None:
         """Count a call that is made as it is; after some, none looks for what may have changed."""
         self.uses += 1
         if self.uses > REPEATS:
-            self.state, self.held = None, []
+            self.state = self.guard = None
+            self.held = []
 
     def objection(self) -> str:
         """What Python's objects have now otherwise than when the call was traced; "" if nothing."""
@@ -151,6 +160,6 @@ class Entry:
 
     def tensors(self, leaves: Sequence[Any]) -> list[Any]:
         """What the program is given."""
-        return [*self.signature.inputs(leaves), *[tensor for tensor, _, _ in self.held]]
+        return [*self.signature.inputs(leaves), *self.own]
 
 

@@ -50,20 +50,47 @@ class Compiled:
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         function = self._function
-        if active or stance.is_eager:
-            return function(*args, **keywords)
-        leaves, spec = flattened(args, keywords)
+        if active or stance.name != "default":
+            return self._with_stance(args, keywords)
+        leaves, spec = None, None
         for entry in self.entries:
+            if entry.guard is not None and entry.signature.is_flat:
+                if keywords or len(args) != entry.signature.spec:
+                    continue
+                tensors = [*args, *entry.own]
+                if entry.guard.fits(tensors) and entry.signature.has_modes():
+                    if entry.stage is Stage.READY:
+                        return self._ready(entry, tensors, args, keywords)
+            if leaves is None:
+                leaves, spec = flattened(args, keywords)
             if entry.signature.fits(leaves, spec) and not entry.objection():
                 if entry.stage is Stage.EAGER:
                     entry.repeat()
                     return function(*args, **keywords)
                 return self._called(entry, leaves, args, keywords)
-        if stance.fails_anew and self.entries:
-            raise RuntimeError(f"compile: {self._name} has no program for this call: {self.why(leaves, spec)}")
-        if len(self.entries) >= self._limit or (stance.is_eager_anew and self.entries):
+        if leaves is None:
+            leaves, spec = flattened(args, keywords)
+        if len(self.entries) >= self._limit:
             return function(*args, **keywords)
         return self._traced(leaves, spec, args, keywords)
+
+    def _with_stance(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """A call inside a transform or another trace, or with another stance than the default one."""
+        function = self._function
+        if active or stance.is_eager:
+            return function(*args, **keywords)
+        leaves, spec = flattened(args, keywords)
+        known = any([e.signature.fits(leaves, spec) and not e.objection() for e in self.entries])
+        if not known and self.entries:
+            if stance.fails_anew:
+                raise RuntimeError(f"compile: {self._name} has no program for this call: {self.why(leaves, spec)}")
+            if stance.is_eager_anew:
+                return function(*args, **keywords)
+        name, stance.name = stance.name, "default"
+        try:
+            return self(*args, **keywords)
+        finally:
+            stance.name = name
 
     def why(self, leaves: Sequence[Any], spec: Any) -> str:
         """Why the newest program is none for a call."""
@@ -80,17 +107,18 @@ class Compiled:
     def _called(self, entry: Entry, leaves: Sequence[Any], args: Any, keywords: Any) -> Any:
         if entry.stage is Stage.TRIED or self._check == "always":
             return self._tried(entry, leaves, args, keywords)
-        entry.uses += 1
+        return self._ready(entry, entry.tensors(leaves), args, keywords)
+
+    def _ready(self, entry: Entry, tensors: list[Any], args: Any, keywords: Any) -> Any:
+        """The result by the program."""
         try:
-            return self._run(entry, leaves)
+            found = self._results(entry, tensors)
         except Failed:  # the function says what is wrong
             return self._function(*args, **keywords)
+        return found[0] if entry.single else entry.put(found)
 
-    def _run(self, entry: Entry, leaves: Sequence[Any]) -> Any:
-        """The result by the program."""
-        return entry.put(self._results(entry, entry.tensors(leaves)))
-
-    def _results(self, entry: Entry, tensors: Sequence[Any]) -> list[Any]:
+    @staticmethod
+    def _results(entry: Entry, tensors: list[Any]) -> Sequence[Any]:
         run = entry.trace if entry.history is None else entry.history
         assert run is not None
         return run(tensors)
@@ -112,6 +140,8 @@ class Compiled:
             self._give_up(entry, problem, warns=True)
         else:
             entry.stage = Stage.READY
+            if self._check != "always":
+                entry.watch()
         return result
 
     def _differs(self, entry: Entry, tensors: Sequence[Any], result: Any, before: Any, after: Any) -> str:
@@ -192,6 +222,7 @@ class Compiled:
             if problem:
                 raise Unsuitable(f"it uses {problem}")
         entry.result, entry.spec = result_of(call), call.spec
+        entry.single = isinstance(call.result, TensorBase)
         entry.hold(held)
         tensors = [*inputs, *held]
         numbers = {id(tensor): number for number, tensor in enumerate(tensors)}

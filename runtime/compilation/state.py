@@ -17,7 +17,8 @@ from ..core.tensor_base import TensorBase
 from ..nn.modules.base import ModuleBase
 from .watch import is_program
 
-_MISSING = object()
+#: Stands for what is not there.
+MISSING = object()
 _SIMPLE = (bool, int, float, complex, str, bytes, type(None), enum.Enum, dtype, device, range, slice)
 #: The most that is compared in a call: a function that reaches more is called as it is.
 MOST = 20_000
@@ -43,7 +44,7 @@ class State:
     def difference(self) -> str:
         """What is no longer as it was; "" if all is."""
         for space, name, value in self.named:
-            now = space.get(name, _MISSING)
+            now = space.get(name, MISSING)
             if now is not value and not _same(now, value):
                 return f"{name!r} was {_shown(value)} and is {_shown(now)}"
         for cell, value in self.cells:
@@ -112,9 +113,9 @@ class State:
 
     def _of_names(self, space: dict[str, Any], names: Collection[str]) -> Iterator[Any]:
         for name in names:
-            value = space.get(name, _MISSING)
+            value = space.get(name, MISSING)
             self.named.append((space, name, value))
-            if value is not _MISSING:
+            if value is not MISSING:
                 yield value
 
     def _of_function(self, function: FunctionType, codes: Collection[CodeType]) -> Iterator[Any]:
@@ -132,7 +133,7 @@ class State:
         for cell in function.__closure__ or ():
             content = _content(cell)
             self.cells.append((cell, content))
-            if content is not _MISSING:
+            if content is not MISSING:
                 yield content
         yield from function.__defaults__ or ()
         yield from (function.__kwdefaults__ or {}).values()
@@ -147,7 +148,7 @@ class State:
             elif isinstance(value, dict):
                 self.dicts.append((value, tuple(value), tuple(value.values())))
                 yield from value.values()
-        self.named += [(space, n, _MISSING) for n in names if n not in space and hasattr(type(module), n)]
+        self.named += [(space, n, MISSING) for n in names if n not in space and hasattr(type(module), n)]
         yield type(module)
 
     def _of_class(self, cls: type, names: frozenset[str], codes: Collection[CodeType]) -> Iterator[Any]:
@@ -190,7 +191,7 @@ def _content(cell: Any) -> Any:
     try:
         return cell.cell_contents
     except ValueError:  # it is empty
-        return _MISSING
+        return MISSING
 
 
 def _is_simple(value: Any) -> bool:
@@ -213,7 +214,7 @@ def _same(now: Any, value: Any) -> bool:
 
 
 def _shown(value: Any) -> str:
-    if value is _MISSING:
+    if value is MISSING:
         return "not there"
     return repr(value) if _is_simple(value) else f"a {type(value).__name__}"
 

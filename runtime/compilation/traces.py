@@ -178,14 +178,14 @@ class Layout:
         shape, strides = tuple(tensor.shape), strides_of(tensor)
         if not self._lies(view, shape, strides) or self._is_taken(view.node, tensor):
             return self._copied(view, tensor, shape, strides)
-        number = self.buffer(view.node)
+        number = self.buffer(view.node, shape if view.is_whole else view.node.shape)
         return Made(number, shape, strides, view.offset, tensor._type)
 
-    def buffer(self, node: Node) -> int:
-        """The number of a node's buffer."""
+    def buffer(self, node: Node, shape: Shape) -> int:
+        """The number of a node's buffer, made in a shape."""
         if node not in self.nodes:
             self.nodes.append(node)
-            self.shapes.append(node.shape)
+            self.shapes.append(shape)
         return self.nodes.index(node)
 
     def _lies(self, view: View, shape: Shape, strides: Shape) -> bool:
@@ -208,7 +208,7 @@ class Layout:
         turned = view.with_shape(physical, tuple([view.strides[d] for d in order]))
         node = _unique(self.program, turned)
         self._storages[node] = id(storage_of(tensor))
-        return Made(self.buffer(node), shape, strides, 0, tensor._type)
+        return Made(self.buffer(node, physical), shape, strides, 0, tensor._type)
 
 
 def _unique(program: Any, view: View) -> Node:

@@ -27,10 +27,17 @@ class WithFastPath:
     def __call__(self, *args: Any, **keywords: Any) -> Any: ...
 
 class Guard:
-    """What tensors among arguments must be."""
+    """What tensors must be, and Python's objects."""
 
     def __new__(
-        cls, expected: tuple[tuple[int, type, Any, bool, tuple[int, ...], tuple[int, ...]], ...]
+        cls,
+        expected: tuple[tuple[int, type, Any, bool, tuple[int, ...], tuple[int, ...]], ...],
+        named: tuple[tuple[Any, Any, Any], ...],
+        cells: tuple[tuple[Any, Any], ...],
+        functions: tuple[tuple[Any, Any, Any, Any], ...],
+        lists: tuple[tuple[Any, tuple[Any, ...]], ...],
+        dicts: tuple[tuple[Any, tuple[Any, ...], tuple[Any, ...]], ...],
+        missing: object,
     ) -> Guard: ...
     def fits(self, given: Any) -> bool: ...
 

@@ -13,12 +13,55 @@ typedef struct {
     npy_intp dims[MOST_DIMS], strides[MOST_DIMS];
 } Expected;
 
+/* What is compared of Python's objects: borrowed from the tuple that the Guard was made of. */
+typedef struct {
+    PyObject *owner, *first, *second, *third;
+} Known;
+
+typedef struct {
+    Py_ssize_t count;
+    Known *known;
+} Facts;
+
 typedef struct {
     PyObject_HEAD
     PyObject *source; /* the tuple that it was made of, which holds all objects */
     Py_ssize_t count;
     Expected *expected;
+    PyObject *missing; /* what stands for nothing */
+    Facts named, cells, functions, lists, dicts;
 } Guard;
+
+/* Facts of a tuple of tuples. */
+static int read_facts(PyObject *source, const char *form, Facts *to) {
+    to->count = PyTuple_GET_SIZE(source);
+    to->known = PyMem_Calloc((size_t)to->count + 1, sizeof(Known));
+    if (to->known == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < to->count; i++) {
+        Known *at = to->known + i;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(source, i), form, &at->owner, &at->first, &at->second, &at->third)) return -1;
+    }
+    return 0;
+}
+
+/* Whether what is looked into is what it is taken for. */
+static int are_of_kinds(const Guard *guard) {
+    int right = 1;
+    for (Py_ssize_t i = 0; i < guard->named.count; i++) right &= PyDict_CheckExact(guard->named.known[i].owner);
+    for (Py_ssize_t i = 0; i < guard->cells.count; i++) right &= PyCell_Check(guard->cells.known[i].owner);
+    for (Py_ssize_t i = 0; i < guard->functions.count; i++) right &= PyFunction_Check(guard->functions.known[i].owner);
+    for (Py_ssize_t i = 0; i < guard->lists.count; i++)
+        right &= PyList_Check(guard->lists.known[i].owner) && PyTuple_Check(guard->lists.known[i].first);
+    for (Py_ssize_t i = 0; i < guard->dicts.count; i++) {
+        const Known *at = guard->dicts.known + i;
+        right &= PyDict_Check(at->owner) && PyTuple_Check(at->first) && PyTuple_Check(at->second);
+    }
+    if (!right) PyErr_SetString(PyExc_TypeError, "an object is of another kind than it is compared as");
+    return right;
+}
 
 static int read_sizes(PyObject *sizes, npy_intp *to) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(sizes); i++) {
@@ -28,13 +71,21 @@ static int read_sizes(PyObject *sizes, npy_intp *to) {
     return 0;
 }
 
-/* Of a tuple of (number of the argument, class, Type, whether it requires grad, sizes, strides in bytes). */
+/* Of a tuple of (number of the argument, class, Type, whether it requires grad, sizes, strides in bytes), and of what
+   compilation/state.py: State has of names in dicts, cells, functions, lists and dicts. */
 static PyObject *guard_new(PyTypeObject *cls, PyObject *arguments, PyObject *Py_UNUSED(keywords)) {
-    PyObject *source;
-    if (!PyArg_ParseTuple(arguments, "O!", &PyTuple_Type, &source)) return NULL;
+    PyObject *source, *named, *cells, *functions, *lists, *dicts, *missing;
+    if (!PyArg_ParseTuple(arguments, "O!O!O!O!O!O!O", &PyTuple_Type, &source, &PyTuple_Type, &named, &PyTuple_Type, &cells,
+                          &PyTuple_Type, &functions, &PyTuple_Type, &lists, &PyTuple_Type, &dicts, &missing))
+        return NULL;
     Guard *made = (Guard *)cls->tp_alloc(cls, 0);
     if (made == NULL) return NULL;
-    made->source = Py_NewRef(source);
+    made->source = Py_NewRef(arguments);
+    made->missing = missing;
+    if (read_facts(named, "OOO", &made->named) < 0 || read_facts(cells, "OO", &made->cells) < 0 ||
+        read_facts(functions, "OOOO", &made->functions) < 0 || read_facts(lists, "OO", &made->lists) < 0 ||
+        read_facts(dicts, "OOO", &made->dicts) < 0 || !are_of_kinds(made))
+        goto failed;
     made->count = PyTuple_GET_SIZE(source);
     made->expected = PyMem_Calloc((size_t)made->count + 1, sizeof(Expected));
     if (made->expected == NULL) {
@@ -63,6 +114,11 @@ failed:
 
 static void guard_free(Guard *guard) {
     PyMem_Free(guard->expected);
+    PyMem_Free(guard->named.known);
+    PyMem_Free(guard->cells.known);
+    PyMem_Free(guard->functions.known);
+    PyMem_Free(guard->lists.known);
+    PyMem_Free(guard->dicts.known);
     Py_XDECREF(guard->source);
     Py_TYPE(guard)->tp_free((PyObject *)guard);
 }
@@ -79,10 +135,64 @@ static int is_expected(PyObject *tensor, const Expected *expected) {
     return 1;
 }
 
-/* Whether the tensors among the arguments, a tuple or list, are as expected.
-   Repeats compilation/entries.py: Signature.fits. Compared by test_program.py: test_guards. */
+/* Whether the elements of a tuple are those of a list. */
+static int is_list_of(PyObject *list, PyObject *elements) {
+    Py_ssize_t count = PyTuple_GET_SIZE(elements);
+    if (PyList_GET_SIZE(list) != count) return 0;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (PyList_GET_ITEM(list, i) != PyTuple_GET_ITEM(elements, i)) return 0;
+    }
+    return 1;
+}
+
+/* Whether a dict has these keys and values, in this order. */
+static int is_dict_of(PyObject *dict, PyObject *keys, PyObject *values) {
+    Py_ssize_t place = 0, count = 0;
+    PyObject *key, *value;
+    if (PyDict_GET_SIZE(dict) != PyTuple_GET_SIZE(keys)) return 0;
+    while (PyDict_Next(dict, &place, &key, &value)) {
+        if (count >= PyTuple_GET_SIZE(keys) || PyTuple_GET_ITEM(keys, count) != key || PyTuple_GET_ITEM(values, count) != value) return 0;
+        count++;
+    }
+    return 1;
+}
+
+/* Whether Python's objects are the very ones that they were. What is equal is for Python to say. */
+static int is_as_it_was(const Guard *guard) {
+    for (Py_ssize_t i = 0; i < guard->named.count; i++) {
+        const Known *at = guard->named.known + i;
+        PyObject *now = PyDict_GetItemWithError(at->owner, at->first);
+        if (now == NULL && PyErr_Occurred()) return -1;
+        if ((now == NULL ? guard->missing : now) != at->second) return 0;
+    }
+    for (Py_ssize_t i = 0; i < guard->cells.count; i++) {
+        PyObject *now = PyCell_GET(guard->cells.known[i].owner);
+        if ((now == NULL ? guard->missing : now) != guard->cells.known[i].first) return 0;
+    }
+    for (Py_ssize_t i = 0; i < guard->functions.count; i++) {
+        const Known *at = guard->functions.known + i;
+        PyObject *defaults = PyFunction_GET_DEFAULTS(at->owner), *keywords = PyFunction_GET_KW_DEFAULTS(at->owner);
+        if (PyFunction_GET_CODE(at->owner) != at->first) return 0;
+        if ((defaults == NULL ? Py_None : defaults) != at->second || (keywords == NULL ? Py_None : keywords) != at->third) return 0;
+    }
+    for (Py_ssize_t i = 0; i < guard->lists.count; i++) {
+        if (!is_list_of(guard->lists.known[i].owner, guard->lists.known[i].first)) return 0;
+    }
+    for (Py_ssize_t i = 0; i < guard->dicts.count; i++) {
+        const Known *at = guard->dicts.known + i;
+        if (!is_dict_of(at->owner, at->first, at->second)) return 0;
+    }
+    return 1;
+}
+
+/* Whether the tensors in a tuple or list, and Python's objects, are as expected. Where objects are others, which may be
+   equal, Python decides: then it is False.
+   Repeats compilation/entries.py: Entry.fits. Compared by test_program.py: test_guards. */
 static PyObject *guard_fits(Guard *guard, PyObject *given) {
     if (!PyTuple_Check(given) && !PyList_Check(given)) Py_RETURN_FALSE;
+    int same = is_as_it_was(guard);
+    if (same < 0) return NULL;
+    if (!same) Py_RETURN_FALSE;
     for (Py_ssize_t i = 0; i < guard->count; i++) {
         const Expected *expected = guard->expected + i;
         if (expected->number >= PySequence_Fast_GET_SIZE(given)) Py_RETURN_FALSE;
