@@ -15,7 +15,6 @@ from .history import History
 from .state import MISSING, State
 from .traces import Trace
 
-
 #: So many calls of a function that has no program look whether it might have one now.
 REPEATS = 32
 #: Stands for a tensor in a result.
@@ -99,7 +98,22 @@ def alike(leaf: Any, value: Any) -> bool:
 class Entry:
     """One kind of call, and what is done in it."""
 
-    __slots__ = ("guard", "held", "history", "own", "reason", "result", "signature", "single", "spec", "stage", "state", "trace", "uses", "written")
+    __slots__ = (
+        "guard",
+        "held",
+        "history",
+        "own",
+        "reason",
+        "result",
+        "signature",
+        "single",
+        "spec",
+        "stage",
+        "state",
+        "trace",
+        "uses",
+        "written",
+    )
 
     def __init__(self, signature: Signature) -> None:
         self.signature = signature
@@ -131,8 +145,8 @@ class Entry:
             return
         expected = tuple([(n, c, t, r, s, st) for n, (c, t, s, st, r) in enumerate(tensors)])
         if all([type(space) is dict for space, _, _ in state.named]):
-            facts = state.named, state.cells, state.functions, state.lists, state.dicts
-            self.guard = machine.Guard(expected, *map(tuple, facts), MISSING)
+            facts: list[list[Any]] = [state.named, state.cells, state.functions, state.lists, state.dicts]
+            self.guard = machine.Guard(expected, *[tuple(each) for each in facts], MISSING)
 
     def hold(self, tensors: Sequence[Any]) -> None:
         """Note the tensors that the function has itself."""
@@ -149,7 +163,9 @@ class Entry:
     def objection(self) -> str:
         """What Python's objects have now otherwise than when the call was traced; "" if nothing."""
         for tensor, array, kind in self.held:
-            if (tensor._array is not array or tensor._requires_grad is not kind[4]) and described(tensor) != kind:
+            if (tensor._array is not array or tensor._requires_grad is not kind[4]) and described(
+                tensor
+            ) != kind:
                 return f"a tensor of shape {tuple(tensor.shape)} that the function has is of another kind"
         return "" if self.state is None else self.state.difference()
 
@@ -161,5 +177,3 @@ class Entry:
     def tensors(self, leaves: Sequence[Any]) -> list[Any]:
         """What the program is given."""
         return [*self.signature.inputs(leaves), *self.own]
-
-

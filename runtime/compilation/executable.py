@@ -9,10 +9,11 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from tengen.fuse.functions import Called, Module
-from tengen.fuse.memory import ALIGNED, Home, Slot
-from tengen.fuse.nodes import Arg, Node, Product, Result
-from tengen.fuse.scalars import STORED
+
+from tengen.ir.fuse.functions import Called, Module
+from tengen.ir.fuse.memory import ALIGNED, Home, Slot
+from tengen.ir.fuse.nodes import Arg, Node, Product, Result
+from tengen.ir.fuse.scalars import STORED
 
 from .. import fast_paths
 from ..autograd.grad_mode import no_grad
@@ -127,7 +128,9 @@ class _Call:
 
     __slots__ = ("executable", "inputs", "memory", "outputs", "results")
 
-    def __init__(self, executable: Executable, memory: _Memory, inputs: Sequence[Any], outputs: list[Any]) -> None:
+    def __init__(
+        self, executable: Executable, memory: _Memory, inputs: Sequence[Any], outputs: list[Any]
+    ) -> None:
         self.executable, self.memory, self.inputs, self.outputs = executable, memory, inputs, outputs
         self.results: dict[int, Any] = {}
 

@@ -1,4 +1,4 @@
-"""Compiled functions: which program a call runs, and calls that are made as they are written, to be traced."""
+"""Compiled functions: which program a call runs, and calls that are made as written, to be traced."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from .entries import TENSOR, Entry, Signature, Stage
 from .executable import Failed
 from .history import History
 from .recorder import Recorded, Unsuitable, recorded, unsuitable
-from .state import State, TooMuch
 from .stances import stance
+from .state import State, TooMuch
 from .traces import traced
 
 #: How many kinds of calls a function has programs for, by default.
@@ -59,8 +59,7 @@ class Compiled:
                     continue
                 tensors = [*args, *entry.own]
                 if entry.guard.fits(tensors) and entry.signature.has_modes():
-                    if entry.stage is Stage.READY:
-                        return self._ready(entry, tensors, args, keywords)
+                    return self._ready(entry, tensors, args, keywords)
             if leaves is None:
                 leaves, spec = flattened(args, keywords)
             if entry.signature.fits(leaves, spec) and not entry.objection():
@@ -83,7 +82,9 @@ class Compiled:
         known = any([e.signature.fits(leaves, spec) and not e.objection() for e in self.entries])
         if not known and self.entries:
             if stance.fails_anew:
-                raise RuntimeError(f"compile: {self._name} has no program for this call: {self.why(leaves, spec)}")
+                raise RuntimeError(
+                    f"compile: {self._name} has no program for this call: {self.why(leaves, spec)}"
+                )
             if stance.is_eager_anew:
                 return function(*args, **keywords)
         name, stance.name = stance.name, "default"
@@ -95,7 +96,9 @@ class Compiled:
     def why(self, leaves: Sequence[Any], spec: Any) -> str:
         """Why the newest program is none for a call."""
         entry = self.entries[-1]
-        return entry.objection() if entry.signature.fits(leaves, spec) else "its arguments are of another kind"
+        return (
+            entry.objection() if entry.signature.fits(leaves, spec) else "its arguments are of another kind"
+        )
 
     def reset(self) -> None:
         """Forget all programs."""
@@ -144,7 +147,7 @@ class Compiled:
                 entry.watch()
         return result
 
-    def _differs(self, entry: Entry, tensors: Sequence[Any], result: Any, before: Any, after: Any) -> str:
+    def _differs(self, entry: Entry, tensors: list[Any], result: Any, before: Any, after: Any) -> str:
         """How the program's result of tensors differs from the function's; "" if it does not.
 
         ``before`` and ``after`` are states of the generator, around the call of the function.
@@ -209,7 +212,9 @@ class Compiled:
         """Make the entry's program. Unsuitable where there can be none."""
         entry.state = State()
         try:
-            entry.state.reach([self._function, *[value for _, value in entry.signature.plain]], call.watch.codes)
+            entry.state.reach(
+                [self._function, *[value for _, value in entry.signature.plain]], call.watch.codes
+            )
         except TooMuch:
             entry.state = None
             raise Unsuitable("it reaches more objects than are worth comparing") from None
@@ -250,7 +255,7 @@ def flattened(args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Sequence
 
 
 def result_of(call: Recorded) -> list[Any]:
-    """The leaves of a result, with None in the places of tensors. Unsuitable for what is made anew each time."""
+    """The leaves of a result, with TENSOR in the places of tensors. Unsuitable for what is no plain value."""
     found: list[Any] = []
     for leaf in call.leaves:
         if isinstance(leaf, TensorBase):
@@ -295,4 +300,3 @@ def _difference(a: Any, b: Any) -> str:
     scale = first.where(finite, 0).abs().max().item()
     close = first.isclose(second, tolerance, tolerance * scale, True)
     return "" if bool(close.all()) else f"differs by {(first - second).abs().max().item():.3g}"
-

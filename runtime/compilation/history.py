@@ -11,11 +11,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from tengen.fuse.nodes import Arg, Bound, Fill, Input, Node, Pointwise, Result, Table, View, live
-from tengen.ir.expressions import Attribute, Call, Name, walk
 
-from ..autograd.function import Function
+from tengen.ir.expressions import Attribute, Call, Name, walk
+from tengen.ir.fuse.nodes import Arg, Bound, Fill, Input, Node, Pointwise, Result, Table, View, live
+
 from ..autograd import grad
+from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad, grad_mode, no_grad
 from ..jit.graph import Graph, Value, replaced, values_in
 from .capture import captured, trials
@@ -25,7 +26,9 @@ from .traces import Layout, Made, made, result, shown, types_of, write
 
 def run(graph: Graph, tensors: Sequence[Any]) -> list[Any]:
     """The outputs of a graph, of its inputs and constants; what recorded nothing records nothing."""
-    values: dict[Value, Any] = dict(zip([*graph.inputs, *[c.value for c in graph.constants]], tensors, strict=True))
+    values: dict[Value, Any] = dict(
+        zip([*graph.inputs, *[c.value for c in graph.constants]], tensors, strict=True)
+    )
     for node in graph.nodes:
         arguments = replaced(node.arguments, values.__getitem__)
         if node.unrecorded:
@@ -52,8 +55,10 @@ class History:
     def __init__(
         self, graph: Graph, tensors: Sequence[Any], outputs: Sequence[Any], written: Sequence[int]
     ) -> None:
-        """Of a graph, example inputs and held tensors, what the call gave, and the numbers of inputs that the
-        graph's last outputs are written to. Unsuitable where it cannot be."""
+        """Of a graph, its inputs and constants, what the call gave, and ``written`` as ``traced`` has it.
+
+        Unsuitable where it cannot be.
+        """
         self.graph, self.targets = graph, written
         if any([tensors[number]._requires_grad for number in written]):
             raise Unsuitable("it writes to a tensor that has a history")
@@ -102,7 +107,9 @@ class History:
             raise Unsuitable("; ".join(call.problems))
         return call, reached
 
-    def _cut(self, layout: Layout, grads: Sequence[View], examples: Sequence[Any], primals: int, given: int) -> None:
+    def _cut(
+        self, layout: Layout, grads: Sequence[View], examples: Sequence[Any], primals: int, given: int
+    ) -> None:
         program = self.captured.program
         late = {id(node) for node in program.inputs[primals : primals + given]}
         for node in program.nodes:
@@ -134,9 +141,7 @@ class History:
         """The results of a call."""
         found: Any = iter(CompiledFunction.apply(self, *tensors)) if self.own else iter(())
         count = len(self.own) + len(self.shown)
-        return [
-            result(self.shown[i], tensors, ()) if i in self.shown else next(found) for i in range(count)
-        ]
+        return [result(self.shown[i], tensors, ()) if i in self.shown else next(found) for i in range(count)]
 
     def forwards(self, tensors: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """The outputs, and the buffers that backward needs."""
@@ -238,7 +243,9 @@ def _differentiable(history: History, tensors: Sequence[Any], grads: Sequence[An
     """The gradients as functions of inputs and gradients: those of the graph of operators."""
     results = run(history.graph, tensors)
     wanted = [tensors[i] for i in history.wanted]
-    found = grad([results[i] for i in history.recorded], wanted, list(grads), create_graph=True, allow_unused=True)
+    found = grad(
+        [results[i] for i in history.recorded], wanted, list(grads), create_graph=True, allow_unused=True
+    )
     return dict(zip(history.wanted, found, strict=True))
 
 

@@ -64,8 +64,8 @@ class State:
                 return "a dict has other keys"
             if not all(map(_alike, found.values(), values)):
                 return "a dict has other values"
-        for found, elements in self.sets:
-            if found != elements:
+        for group, members in self.sets:
+            if group != members:
                 return "a set has other elements"
         return ""
 

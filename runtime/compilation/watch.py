@@ -15,27 +15,36 @@ from typing import Any
 
 #: Modules in C whose functions give the same for the same, and do nothing else.
 _PURE_MODULES = frozenset(
-    "builtins math cmath _operator operator itertools _functools _collections _collections_abc _abc _typing "
-    "_weakref _struct _warnings _sre copyreg _codecs _string numpy".split()
+    (
+        *("builtins", "math", "cmath", "_operator", "operator", "itertools", "_functools"),
+        *("_collections", "_collections_abc", "_abc", "_typing", "_weakref", "_struct"),
+        *("_warnings", "_sre", "copyreg", "_codecs", "_string", "numpy"),
+    )
 )
 #: Of these, functions that do.
-_IMPURE = frozenset("print input open exec eval compile breakpoint __import__ id".split())
+_IMPURE = frozenset(
+    (*("print", "input", "open", "exec", "eval", "compile", "breakpoint", "__import__", "id"),)
+)
 #: Types in C whose methods change at most the object itself.
 _PLAIN_TYPES = frozenset(
-    "list dict set frozenset tuple str bytes bytearray int float complex bool NoneType type range slice deque "
-    "OrderedDict defaultdict Counter mappingproxy dict_keys dict_values dict_items property re.Pattern Pattern "
-    "Match object super generator method function cell ndarray dtype weakref ReferenceType".split()
+    (
+        *("list", "dict", "set", "frozenset", "tuple", "str", "bytes", "bytearray", "int"),
+        *("float", "complex", "bool", "NoneType", "type", "range", "slice", "deque"),
+        *("OrderedDict", "defaultdict", "Counter", "mappingproxy", "dict_keys", "dict_values"),
+        *("dict_items", "property", "Pattern", "Match", "object", "super", "generator"),
+        *("method", "function", "cell", "ndarray", "dtype", "weakref", "ReferenceType"),
+    )
 )
 #: Parts of tengen that do more than operators do, or other than in a trace.
-_BEYOND = tuple(
-    f"tengen.{name}"
-    for name in (
-        "random serialization utils.data hub multiprocessing distributed optim amp profiler testing settings "
-        "cuda jax dask onnx jit autograd.profiler custom_operators storage tensors.interop"
-    ).split()
+_BEYOND = (
+    *("tengen.random", "tengen.serialization", "tengen.utils.data", "tengen.hub"),
+    *("tengen.multiprocessing", "tengen.distributed", "tengen.optim", "tengen.amp"),
+    *("tengen.profiler", "tengen.testing", "tengen.settings", "tengen.cuda", "tengen.jax"),
+    *("tengen.dask", "tengen.onnx", "tengen.jit", "tengen.autograd.profiler"),
+    *("tengen.custom_operators", "tengen.storage", "tengen.tensors.interop"),
 )
 #: Packages that tengen is made of, which do what operators do.
-_OWN = frozenset("tengen numpy scipy llvmlite ml_dtypes threadpoolctl".split())
+_OWN = frozenset(["tengen", "numpy", "scipy", "llvmlite", "ml_dtypes", "threadpoolctl"])
 _STANDARD = (sysconfig.get_paths()["stdlib"], "<frozen")
 
 
@@ -48,7 +57,7 @@ def is_program(code: CodeType, module: str) -> bool:
 
 
 class Watch:
-    """``with Watch() as watch:`` the code of the program that runs in this thread, and what speaks against it."""
+    """``with Watch():`` the code of the program that runs in this thread, and what speaks against it."""
 
     def __init__(self) -> None:
         self.codes: set[CodeType] = set()
@@ -118,7 +127,10 @@ def _impure(function: Any) -> str:
             return f"it calls {name}" if name in _IMPURE else ""
         return f"it calls {module}.{name}"
     kind = own if isinstance(own, type) else type(own)
-    if any(base.__name__ in _PLAIN_TYPES or base.__module__.startswith(("tengen", "numpy")) for base in kind.__mro__[:-1]):
+    if any(
+        base.__name__ in _PLAIN_TYPES or base.__module__.startswith(("tengen", "numpy"))
+        for base in kind.__mro__[:-1]
+    ):
         return "" if "random" not in kind.__module__ else f"it calls {kind.__name__}.{name}"
     if own is None or kind is object:
         return ""
