@@ -136,11 +136,15 @@ def _copy(function: Function, arg: Arg, node: Node, shape: Shape, strides: Shape
 def scatter(function: Function, node: Scatter) -> None:
     """Put out a copy of a vector, and the changes of its elements, one after the other."""
     body, (type_, size) = function.body, STORED[node.dtype]
-    vector, places, values = node.args
-    total = prod(node.shape)
-    body.intrinsics.add("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
-    source, target = function.pointer(vector.node, vector.offset), function.pointer(node, 0)
-    body.put(f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {total * size}, i1 false)")
+    places, values, *vector = node.args
+    total, target = prod(node.shape), function.pointer(node, 0)
+    if vector:
+        body.intrinsics.add("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
+        source = function.pointer(vector[0].node, vector[0].offset)
+        copied = f"ptr {target}, ptr {source}, i64 {total * size}, i1 false"
+        body.put(f"call void @llvm.memcpy.p0.p0.i64({copied})")
+    else:
+        _fill_zero(function, node)
     at_places = function.pointer(places.node, places.offset)
     at_values = function.pointer(values.node, values.offset)
     with function.memory.over("0", str(node.count)) as index:
