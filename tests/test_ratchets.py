@@ -100,7 +100,7 @@ def largest_ring() -> int:
 
 def lines_by_hand() -> int:
     """Hand-written lines of the runtime, without those of the compiler, which no operator needs."""
-    compiler = {*modules("runtime/compilation")}
+    compiler = {*modules("runtime/compilation"), PROJECT / "runtime" / "compiler.py"}
     paths = [path for path in modules("runtime") if path not in compiler]
     return sum(len(path.read_bytes().splitlines()) for path in paths)
 
