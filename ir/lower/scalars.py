@@ -1,8 +1,9 @@
 """Lower: expressions over scalars to instructions.
 
 An expression is of operands, numbers, Python's operators, the machine's functions below, and functions that
-have routines. What is written as a multiplication and an addition rounds twice; only ``fma`` may round once.
-So vectorised loops, their remainders and strided loops give the same bits.
+have routines. What is written as a multiplication and an addition rounds twice; only ``fma`` may round once,
+and sums of products: "contract" stands at both (``reductions``). So vectorised loops, their remainders and
+strided loops give the same bits.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Operand = Value | float | int
 _INSTRUCTIONS = {
     "+": ("fadd", "add", ""),
     "-": ("fsub", "sub", ""),
-    "*": ("fmul", "mul", ""),
+    "*": ("fmul contract", "mul", ""),
     "/": ("fdiv", "", ""),
     "&": ("", "and", "and"),
     "|": ("", "or", "or"),
