@@ -77,8 +77,6 @@ STRIDED_ROWS: Final = 1 << 10
 
 # -- from where on another way pays --------------------------------------------------------------------
 
-#: The places of the first elements of so many rows are kept.
-ROW_STARTS_CACHED: Final = 1024
 #: Scans whose parts run side by side are faster than ``accumulate``.
 SCAN_LARGE: Final = 1 << 13
 #: This length of lanes makes running their parts side by side faster than ``accumulate``.

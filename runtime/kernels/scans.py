@@ -25,12 +25,12 @@ LONG = 64
 SAFE_RANGE = 1e-30, 1e30
 
 
-def cumsum(self: Array, dim: int, dtype: DType | None) -> Array:
+def cumsum(self: Array, dim: int, dtype: DType | None = None) -> Array:
     """The cumulative sum along ``dim`` as ``dtype``: by default the input's, int64 for bools and integers."""
     return _accumulate(np.add, self, dim, dtype)
 
 
-def cumprod(self: Array, dim: int, dtype: DType | None) -> Array:
+def cumprod(self: Array, dim: int, dtype: DType | None = None) -> Array:
     """The cumulative product along ``dim`` as ``dtype``, by default as for ``cumsum``."""
     return _accumulate(np.multiply, self, dim, dtype)
 
@@ -252,6 +252,15 @@ _SCANS: dict[str, Callable[[Array, int], Array]] = {
     "cummin": partial(_running_extremum, np.minimum),
     "logcumsumexp": logcumsumexp,
 }
+
+
+def _whole(scan: Callable[..., Array], self: Array, dim: int | tuple[int], _: bool, *asked: DType) -> Array:
+    """A scan, called as reductions are."""
+    return scan(self, dim if isinstance(dim, int) else dim[0], *asked)
+
+
+#: The scans that are all of a body, by their names.
+WHOLE_SCANS = {name: partial(_whole, scan) for name, scan in {**_TOTALS, **_SCANS}.items()}
 
 
 def linear_scan(self: Array, factor: Array, dim: int, reverse: bool) -> Array:
