@@ -134,7 +134,7 @@ RATCHETS: dict[Callable[[], int], int] = {
     kernels_without_a_body: 125,
     native_kernels_apart: 58,
     formulas_with_helpers: 102,
-    thresholds: 44,
+    thresholds: 38,
     functions_that_fork: 42,
     fast_paths_by_hand: 3,
     texts_read_back: 0,
