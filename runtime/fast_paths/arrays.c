@@ -86,6 +86,16 @@ PyObject *number_like(PyObject *given, PyObject *number) {
     return made;
 }
 
+/* Such an array times a float, in its own dtype. NULL without an exception where it is for Python to say.
+   Repeats kernels/pointwise.py: scaled. Compared by test_kernels.py: test_kernels. */
+PyObject *scaled(PyObject *array, PyObject *number) {
+    PyObject *operands[] = {array, number_like(array, number)};
+    if (operands[1] == NULL) return NULL;
+    PyObject *result = ufunc_result(PyTuple_GET_ITEM(layout.ufuncs, 2), operands, 2);
+    Py_DECREF(operands[1]);
+    return result;
+}
+
 /* -- views ---------------------------------------------------------------------------------------------------- */
 
 /* The sizes of a view of ``count`` elements; whether they fit. One may be -1, and none 0.

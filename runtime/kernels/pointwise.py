@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..core.user_stack import warn_once
-from ..fast_paths import fast_path, operation
+from ..fast_paths import operation
 from .creation import as_number
 from .dtypes import is_complex
 
@@ -26,7 +26,7 @@ EXACT_INTEGERS = 2.0**24
 # -- numbers among the arguments ----------------------------------------------------------
 
 
-@fast_path("fetch np.multiply; local array; local alpha; number_like array; call_out 2; give")
+@operation("scale")
 def scaled(array: Array, alpha: Number) -> Array:
     """``array * alpha`` in the array's dtype.
 
