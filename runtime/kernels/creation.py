@@ -150,8 +150,7 @@ def made(form: Callable[..., Any], *arguments: Any) -> Array:
     dtype: DType = arguments[-1]
     sizes, elements = form(*arguments)
     shape = check_size(sizes)
-    places = [np.arange(n) for n in shape]
-    found = elements(*(places if len(shape) == 1 else np.ix_(*places)))
+    found = elements(*([np.arange(*shape)] if len(shape) == 1 else np.ix_(*map(np.arange, shape))))
     if not isinstance(found, np.ndarray):
         return _full(shape, found, dtype)
     found = found.astype(dtype)
@@ -360,7 +359,7 @@ def spaced(start: Number, end: Number, steps: int, dtype: DType) -> tuple[Number
     """
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
-    if not is_complex(dtype) and (isinstance(start, complex) or isinstance(end, complex)):
+    if (isinstance(start, complex) or isinstance(end, complex)) and not is_complex(dtype):
         raise RuntimeError(f"the ends are complex, which {dtype.name} cannot hold")
     integral = dtype.kind in "iu"
     first = as_number(start, dtype) if integral and steps else start

@@ -88,8 +88,8 @@ def sum_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None = None) -
     dtype = total_dtype(self.dtype, dtype)
     if dtype.char not in INTEGRAL or self.dtype.char not in INTEGRAL:
         self = cast(self, dtype)
-    if dtype.char in SUMMED:
-        return sum_floats(self, dim, keepdim)
+        if dtype.char in SUMMED:
+            return sum_floats(self, dim, keepdim)
     return reduce_dims(np.logical_or if dtype.kind == "b" else np.add, self, dim, keepdim, dtype)
 
 
@@ -202,15 +202,13 @@ ADDED = ("sum", "prod", "mean", "column_sum", "cumsum", "cumprod")
 def folded(dtype: DType | None, name: str, row: Array, axis: int | tuple[int, ...], *places: Array) -> Array:
     """What a reduction of bodies gives along axes of an array, which stay with size 1; sums, products and
     means as ``dtype``, by default the array's, int64 for bools and integers, of which there is no mean."""
-    return fold_rows(dtype, name, row, axis if isinstance(axis, tuple) else (axis,), True, *places)
-
-
-def fold_rows(
-    dtype: DType | None, name: str, row: Array, axes: tuple[int, ...], keepdim: bool, *places: Array
-) -> Array:
-    """The same over several axes; they go unless ``keepdim``."""
     asked = (dtype,) if name in ADDED else places
-    return np.asarray(FOLDS[name](row, axes, keepdim, *asked))
+    return np.asarray(FOLDS[name](row, axis if isinstance(axis, tuple) else (axis,), True, *asked))
+
+
+def fold_rows(dtype: DType | None, name: str, row: Array, axes: tuple[int, ...], keepdim: bool) -> Array:
+    """The same over several axes; they go unless ``keepdim``."""
+    return np.asarray(FOLDS[name](row, axes, keepdim, *((dtype,) if name in ADDED else ())))
 
 
 def _column_sum(row: Array, axes: tuple[int, ...], keepdim: bool, dtype: DType | None) -> Array:
