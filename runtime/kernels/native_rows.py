@@ -95,7 +95,7 @@ class NativeRows(NamedTuple):
 
     def takes_few(self, first: Array) -> bool:
         """Whether NumPy may go over rows, which are few, and results lie as they should."""
-        axes, size = self.rows.axes, first.size
+        axes, size = self.rows.axes, int(first.size)
         if self.rows.adjacent and axes[-1] == first.ndim - 1:
             return size < NATIVE_GRAIN
         return size <= STRIDED_ROWS and len(axes) == 1 and not any(self.kept)
