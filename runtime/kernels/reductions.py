@@ -17,6 +17,7 @@ import numpy as np
 
 from .dims import Dims, axes_of, other_axes, reduce_dims, reduced_shape, wrap_dims
 from .dtypes import INT64, INTEGRAL, REDUCED, UINT8, DType, is_stored, real_dtype, total_dtype, with_truth
+from .flat_index import take_along
 from .reduced import upcast
 from .sums import SUMMED, sum_floats
 
@@ -147,11 +148,6 @@ def mean_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None = None) 
 # -- extrema -----------------------------------------------------------------------------------
 
 
-def row_starts(rows: int, columns: int) -> Array:
-    """Where the rows of a contiguous array begin."""
-    return np.arange(0, rows * columns, columns)
-
-
 def _place(method: str, self: Array, dim: int | Dims, keepdim: bool) -> Array:
     """Where an extreme stands; over several axes it is a place among their elements in order."""
     if isinstance(dim, tuple) and len(dim) == 1:
@@ -166,9 +162,7 @@ def _place(method: str, self: Array, dim: int | Dims, keepdim: bool) -> Array:
 
 def _at(self: Array, axes: tuple[int, ...], keepdim: bool, places: Array) -> Array:
     """What stands at ``places`` along an axis, which is kept."""
-    if axes[0] == self.ndim - 1 and self.flags.c_contiguous:
-        return self.take(places + row_starts(places.size, self.shape[-1]).reshape(places.shape))
-    return np.take_along_axis(self, places, axes[0])
+    return (take_along if self.flags.c_contiguous else np.take_along_axis)(self, places, axes[0])
 
 
 def evenly_distribute(grad_output: Array, self: Array, value: Array) -> Array:

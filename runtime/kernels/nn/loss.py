@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from .. import sums
+from ..flat_index import put_along, row_starts, take_along
 from ..index_checks import all_in_range
-from ..reductions import row_starts
 from .common import MEAN, NONE, SUM, Array, loss_scale, reduce_loss
 
 Pair = tuple[Array | None, Array | None]
@@ -154,7 +154,8 @@ def counted(target: Array, classes: int, ignore_index: int) -> tuple[Array | Non
 def _at_classes(self: Array, target: Array) -> Array:
     """What is at classes along axis 1, where all are there."""
     if self.ndim > 2:
-        return np.take_along_axis(self, target[:, np.newaxis], 1)[:, 0]
+        take = take_along if self.flags.c_contiguous else np.take_along_axis
+        return take(self, target[:, np.newaxis], 1)[:, 0]
     if self.flags.c_contiguous:
         return self.reshape(-1).take(row_starts(*self.shape) + target)
     return self[np.arange(len(target)), target]
@@ -213,5 +214,5 @@ def nll_backward(
     if self.ndim == 2 and out.size:
         out.reshape(-1)[row_starts(*self.shape) + target] = values
     elif out.size:
-        np.put_along_axis(out, target[:, np.newaxis], np.broadcast_to(values, target.shape)[:, np.newaxis], 1)
+        put_along(out, target[:, np.newaxis], 1, np.broadcast_to(values, target.shape)[:, np.newaxis])
     return out
