@@ -102,9 +102,10 @@ class NativeForms:
             branches = list(reader.branches(tree))
         except Unlowerable:
             return None
-        if all([operand.dtype for operand in reader.inputs.values()]):
-            return None
         inputs = tuple(reader.inputs.values())
+        if all([operand.dtype for operand in inputs]):
+            return None
+        forced = forced or any([operand.dtype == "bool" for operand in inputs])  # NumPy chooses slowly
         kernels = []
         for number, (_, branch) in enumerate(branches):
             suffix = f"_{number}" if len(branches) > 1 else ""
@@ -275,6 +276,8 @@ class _Reader:
             return expr if _is_constant(expr) else self._input(expr, "number")
         if not type_.may_be_array:
             raise Unlowerable("it is neither an array nor a number")
+        if type_.dtype is Dtype.BOOL and isinstance(expr, Call):  # of a function that looks at a condition
+            return self._input(expr, "bool")
         if isinstance(expr, Call):
             return Call(expr.function, tuple(map(self.operand, expr.arguments)), expr.keywords)
         return mapped(expr, self.operand)

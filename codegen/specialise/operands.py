@@ -15,7 +15,7 @@ from ...ir.expressions import (
     replaced,
 )
 from ...ir.statements import unless_none
-from ...ir.types import OWN, WEAK, ValueType
+from ...ir.types import MASK, OWN, WEAK, ValueType
 from ..model.annotations import parameter_name
 from ..model.operators import Forbidden, Operator, fields_of
 from ..model.schema import Argument
@@ -71,6 +71,10 @@ def _operand(tensor: Expr, hooked: bool) -> Expr:
 
 def promoted_type(argument: Argument, operator: Operator) -> ValueType:
     """The type of an argument: those that promote together are of the Type, or numbers that it holds."""
+    if argument.name in operator.masks:
+        return MASK
+    if operator.prepared is not None and argument.name in operator.prepared.prepared:
+        return OWN
     promoted = argument.name in operator.promoted
     if argument.is_tensor and (promoted or argument.name in ("self", *operator.same_dtype)):
         return OWN

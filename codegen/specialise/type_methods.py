@@ -27,7 +27,6 @@ from ...ir.expressions import (
     dotted,
     names_in,
     replaced,
-    replaced_calls,
     rewritten,
 )
 from ...ir.factories import FACTORY_FORMS
@@ -127,7 +126,7 @@ class Specialiser:
         self.closed = self.costs.closed() | (frozenset() if native_forms is None else native_forms.functions)
         self.backend = backend
         self.kernel_functions = functions
-        self.numbers = functions.giving_numbers()
+        self.numbers, self.masks = functions.giving("Number"), functions.giving("Mask")
         self.structures = structures
         #: Whether what computes are NumPy's arrays.
         self.array_results = ArrayResults(primitives)
@@ -250,10 +249,12 @@ class Specialiser:
         operands, blocked = self._blocked(operator, kernel, hooked) if variant.exposed else ((), None)
         rewrite = self.arrays and variant.exposed and not hooked
         arrays = self.array_results.rewritten(call) if rewrite else None
-        native = native and blocked is not None and not (hooked and operator.is_loss)
+        native = native and variant.exposed and not (hooked and operator.is_loss)
         form = self.native_form(operator, kernel, hooked) if native else None
         may_be_scalars = arrays is None or operator.is_loss
-        if form is not None and blocked is not None:
+        if form is not None:
+            operands = operands or _tensors(operator)
+            blocked = blocked or arrays or call
             plain, large = form.plain(), form.in_shares(self._native("native_kernels"))
             if hooked:  # rounded elements: no loss is made of these
                 plain = large = form.of_reduced(self._native("reduced_kernels"))
@@ -350,6 +351,7 @@ class Specialiser:
     ) -> tuple[list[Named], Expr]:
         """As ``_call``, of a kernel that is called as it is; ``named``: with names for what it uses twice."""
         arguments = plain_arguments(operator)
+        arrays = {**arrays, **self.prepared(kernel, arrays)}
         dtype = Attribute(Name("T"), "dtype")
         first = (_NAMESPACE,) if self.backend.runs_generically else ()
         if kernel.function is not None:
@@ -385,7 +387,23 @@ class Specialiser:
         if self.arrays and not hooked:
             values = {names[a.name]: promoted_type(a, operator) for a in arguments}
             call = with_kept_numbers(call, self.types(values), _NUMBERS, self.closed)
-        return locals_, self.choosing(call) if self._in_blocks(operator, kernel) else call
+        return locals_, self.choosing(call) if operator.of_elements else call
+
+    def prepared(self, kernel: Kernel, arrays: Mapping[str, Expr]) -> dict[str, Expr]:
+        """The operands that a kernel has looked at before it computes, as they come from that."""
+        found = {}
+        first = (_NAMESPACE,) if self.backend.runs_generically else ()
+        for name, expr in kernel.prepared.items():
+            if name not in arrays:
+                continue
+            assert isinstance(expr, Call) and isinstance(expr.function, Name)
+            function = self._function(kernel.calls[expr.function.id])
+            given, *others = [replaced(argument, arrays) for argument in expr.arguments]
+            if isinstance(given, Conditional):  # None if x is None else x._array
+                found[name] = replace(given, otherwise=Call(function, (*first, given.otherwise, *others)))
+            else:
+                found[name] = Call(function, (*first, given, *others))
+        return found
 
     def kernels_of_body(self, name: OperatorName, body: Body) -> Expr:
         """The namespace that has the native kernels of a body; None where there are none."""
@@ -416,7 +434,9 @@ class Specialiser:
         arguments = plain_arguments(operator)
         tree = self._over_parameters(formula.tree, operator, self.native_calls(kernel))
         types = self.types({Name(parameter_name(a.name)): promoted_type(a, operator) for a in arguments})
-        given = {parameter_name(a.name): array_of(a, hooked=False) for a in arguments}
+        arrays = {a.name: array_of(a, hooked=False) for a in arguments}
+        arrays |= self.prepared(kernel, arrays)
+        given = {parameter_name(name): array for name, array in arrays.items()}
         name = operator.name.method.lstrip("_")
         number = dotted("xp.float32" if hooked else "T.dtype.type")
         return self.native_forms.form(name, tree, types, given, number, declared is not None)
@@ -425,9 +445,8 @@ class Specialiser:
         self, operator: Operator, kernel: Kernel, hooked: bool
     ) -> tuple[tuple[str, ...], Expr | None]:
         """Which operands are small where a kernel is called plainly, and what else; nothing: it always is."""
-        arrays = [a for a in operator.schema.arguments if a.type.is_tensor]
-        runner = self.blocks()
-        if runner is None or not arrays or not operator.of_elements:
+        runner, operands = self.blocks(), _tensors(operator)
+        if runner is None or not operands or not operator.of_elements:
             return (), None
         types = self._declared_types(operator)
         if kernel.function is None and not self.costs.worth(kernel.formula.tree, types):
@@ -441,8 +460,9 @@ class Specialiser:
             tree = self._over_parameters(kernel.formula.tree, operator, kernel.calls)
             function, scratch = function_of(parameters, tree, types, self.costs.primitives)
             function = self.choosing(function)
-        operands = tuple([parameter_name(a.name) for a in arrays])
-        return operands, call_of(runner, function, [array_of(a, hooked) for a in arguments], "", scratch)
+        arrays = {a.name: array_of(a, hooked) for a in arguments}
+        given = {**arrays, **self.prepared(kernel, arrays)}
+        return operands, call_of(runner, function, list(given.values()), "", scratch)
 
     def _declared_types(self, operator: Operator) -> Types:
         """The types of expressions over the arguments of an operator, and over parameters of these names."""
@@ -450,15 +470,13 @@ class Specialiser:
         both = [(n, a.type) for a in arguments for n in (a.name, parameter_name(a.name))]
         return self.types({Name(name): type_of(declared) for name, declared in both})
 
-    def _in_blocks(self, operator: Operator, kernel: Kernel) -> bool:
-        """Whether an expression passes over its operands often enough for blocks."""
-        worth = self.blocks() is not None and operator.of_elements
-        return worth and self.costs.worth(kernel.formula.tree, self._declared_types(operator))
-
     def choosing(self, expr: Expr) -> Expr:
         """The expression with the backend's own function, if it has one, in the place of ``xp.where``."""
         name = self.backend.capabilities.get("choices")
-        return expr if name is None else replaced_calls(expr, _WHERE, self._named(str(name)))
+        if name is None:
+            return expr
+        chooses = self._named(str(name))
+        return rewritten(expr, lambda part: chooses if part == _WHERE else part)
 
     def native_calls(self, kernel: Kernel) -> Mapping[str, str]:
         """The functions that a kernel calls, without those that are primitives with routines."""
@@ -474,7 +492,7 @@ class Specialiser:
 
     def types(self, values: Mapping[Expr, ValueType]) -> Types:
         """The types of expressions over arrays that have these names."""
-        return Types(kernel_environment(values, self.closed, self.numbers))
+        return Types(kernel_environment(values, self.closed, self.numbers, self.masks))
 
     def blocks(self) -> Expr | None:
         """What calls functions on blocks of their operands; None where nothing does."""
@@ -501,7 +519,12 @@ class Specialiser:
     def _pointwise(self, operator: Operator) -> Expr:
         """A backend that computes nothing elementwise needs only to know the operands."""
         function = self.kernel_functions.find(str(self.backend.capabilities["pointwise"]), self._modules)[0]
-        given: list[Expr] = [array_of(a, False) for a in operator.schema.arguments if a.type.is_tensor]
+        arrays = {a.name: array_of(a, False) for a in operator.schema.arguments if a.type.is_tensor}
+        own = operator.prepared and counterpart(
+            operator, self.backend, self.kernel_functions, self.costs.primitives
+        )
+        looked = self.prepared(own, arrays) if own else {}
+        given = [looked.get(name, array) for name, array in arrays.items()]
         for a in operator.schema.arguments:
             if a.type.is_optional_tensor:
                 name = Name(parameter_name(a.name))
@@ -564,6 +587,11 @@ _KINDS = {
     (True, False): ResultKind.VIEW,
     (True, True): ResultKind.VIEWS,
 }
+
+
+def _tensors(operator: Operator) -> tuple[str, ...]:
+    """The parameters that are tensors."""
+    return tuple([parameter_name(a.name) for a in operator.schema.arguments if a.type.is_tensor])
 
 
 def _cast(operator: Operator) -> Cast | None:
