@@ -36,8 +36,9 @@ class Operands:
                 name, Call(Name(TRUTH), (Name(name), Constant(operator), Constant(name)))
             )
         self.masks = frozenset(name for name, call in self.prepared.items() if gives(_function(call)) == MASK)
-        #: A mask that stands as something else than a condition.
-        self.wrong = next((name for name, is_one in uses if name.id in self.masks and not is_one), None)
+        #: A condition of which nothing is said, and that stands as something else: libraries differ in it.
+        plain = [name for name, call in self.prepared.items() if _function(call) == TRUTH]
+        self.wrong = next((name for name, is_one in uses if name.id in plain and not is_one), None)
 
     @property
     def functions(self) -> frozenset[str]:
