@@ -186,10 +186,14 @@ class ArrayWriter:
     def _types(self, spec: NodeSpec, translation: _Translation) -> Types:
         """The types of what is computed of the names of a formula, which are real numbers of one Type.
 
-        Those that have no gradients may be integers.
+        Those that have no gradients may be integers, unless dtypes must agree.
         """
-        arguments = spec.operator.schema.arguments
-        others = {Name(parameter_name(a.name)) for a in arguments if a.is_tensor and a not in spec.inputs}
+        arguments, same = spec.operator.schema.arguments, spec.operator.same_dtype
+        others = {
+            Name(parameter_name(a.name))
+            for a in arguments
+            if a.is_tensor and a not in spec.inputs and a.name not in same
+        }
         known: dict[Expr, ValueType] = {n: ARRAY if n in others else OWN for n in translation.arrays()}
         known |= {
             Name(parameter_name(a.name)): WEAK

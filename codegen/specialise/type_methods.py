@@ -246,11 +246,12 @@ class Specialiser:
         kernel = self.kernel(operator)
         assert kernel is not None
         locals_, call = self._call(operator, kernel, hooked)
-        operands, blocked = self._blocked(operator, kernel, hooked) if variant.exposed else ((), None)
+        kept = frozenset() if hooked else frozenset([name for name, _ in locals_])
+        operands, blocked = self._blocked(operator, kernel, hooked, kept) if variant.exposed else ((), None)
         rewrite = self.arrays and variant.exposed and not hooked
         arrays = self.array_results.rewritten(call) if rewrite else None
         native = native and variant.exposed and not (hooked and operator.is_loss)
-        form = self.native_form(operator, kernel, hooked) if native else None
+        form = self.native_form(operator, kernel, hooked, kept) if native else None
         may_be_scalars = arrays is None or operator.is_loss
         if form is not None:
             operands = operands or _tensors(operator)
@@ -389,12 +390,20 @@ class Specialiser:
             call = with_kept_numbers(call, self.types(values), _NUMBERS, self.closed)
         return locals_, self.choosing(call) if operator.of_elements else call
 
-    def prepared(self, kernel: Kernel, arrays: Mapping[str, Expr]) -> dict[str, Expr]:
-        """The operands that a kernel has looked at before it computes, as they come from that."""
+    def prepared(
+        self, kernel: Kernel, arrays: Mapping[str, Expr], kept: Collection[str] = ()
+    ) -> dict[str, Expr]:
+        """The operands that a kernel has looked at before it computes, as they come from that.
+
+        What that gave may be ``kept`` as a local.
+        """
         found = {}
         first = (_NAMESPACE,) if self.backend.runs_generically else ()
         for name, expr in kernel.prepared.items():
             if name not in arrays:
+                continue
+            if f"_{name}" in kept:
+                found[name] = Name(f"_{name}")
                 continue
             assert isinstance(expr, Call) and isinstance(expr.function, Name)
             function = self._function(kernel.calls[expr.function.id])
@@ -422,10 +431,12 @@ class Specialiser:
                 found[forms] = Name(short)
         return found
 
-    def native_form(self, operator: Operator, kernel: Kernel, hooked: bool = False) -> NativeForm | None:
+    def native_form(
+        self, operator: Operator, kernel: Kernel, hooked: bool = False, kept: Collection[str] = ()
+    ) -> NativeForm | None:
         """How an elementwise operator of the Types that native kernels are made for calls its own.
 
-        ``hooked``: of reduced types, whose numbers are float32.
+        ``hooked``: of reduced types, whose numbers are float32; ``kept`` are the names of locals.
         """
         declared = operator.native
         formula = declared or (None if kernel.function is not None else kernel.formula)
@@ -435,14 +446,14 @@ class Specialiser:
         tree = self._over_parameters(formula.tree, operator, self.native_calls(kernel))
         types = self.types({Name(parameter_name(a.name)): promoted_type(a, operator) for a in arguments})
         arrays = {a.name: array_of(a, hooked=False) for a in arguments}
-        arrays |= self.prepared(kernel, arrays)
+        arrays |= self.prepared(kernel, arrays, kept)
         given = {parameter_name(name): array for name, array in arrays.items()}
         name = operator.name.method.lstrip("_")
         number = dotted("xp.float32" if hooked else "T.dtype.type")
         return self.native_forms.form(name, tree, types, given, number, declared is not None)
 
     def _blocked(
-        self, operator: Operator, kernel: Kernel, hooked: bool
+        self, operator: Operator, kernel: Kernel, hooked: bool, kept: Collection[str] = ()
     ) -> tuple[tuple[str, ...], Expr | None]:
         """Which operands are small where a kernel is called plainly, and what else; nothing: it always is."""
         runner, operands = self.blocks(), _tensors(operator)
@@ -461,7 +472,7 @@ class Specialiser:
             function, scratch = function_of(parameters, tree, types, self.costs.primitives)
             function = self.choosing(function)
         arrays = {a.name: array_of(a, hooked) for a in arguments}
-        given = {**arrays, **self.prepared(kernel, arrays)}
+        given = {**arrays, **self.prepared(kernel, arrays, kept)}
         return operands, call_of(runner, function, list(given.values()), "", scratch)
 
     def _declared_types(self, operator: Operator) -> Types:
