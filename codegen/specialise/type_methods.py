@@ -48,7 +48,7 @@ from ..model.operators import (
     Primitive,
     ScalarType,
 )
-from ..model.results import Cast, Result, ResultKind
+from ..model.results import Result, ResultKind
 from ..model.schema import OperatorName
 from ..read.functions import FunctionIndex, alias, generated_name, module_path
 from .array_results import ArrayResults
@@ -60,9 +60,10 @@ from .headers import header, plain_arguments
 from .kept_numbers import with_kept_numbers
 from .layouts import relaid
 from .native import NativeForm, NativeForms
-from .operands import array_of, forbidden_of, promoted_type
+from .operands import array_of, forbidden_of, prepared, promoted_type, tensors_of
 from .optimise import Named
 from .recording import record_of, refused
+from .results import RESULT_TYPES, results_of
 
 #: The scalar types whose recording methods are written flat; the others call the plain method.
 FLAT = "floating"
@@ -73,12 +74,6 @@ COLD = "cold"
 TAKES_REDUCED = "takes_reduced"
 #: The tag of operators of one tensor that keep zeros, and the capability of calling them on what is stored.
 ZERO_PRESERVING = "zero_preserving"
-_RESULT_TYPES = {
-    "same": Name("T"),
-    "bool": dotted("T.bool_type"),
-    "real": dotted("T.real_type"),
-    "int64": dotted("T.int64_type"),
-}
 # Kinds of promotion that take a category of scalar types to others, which may have the operator.
 _PROMOTING = {
     ("int_to_float", "bool"),
@@ -254,7 +249,7 @@ class Specialiser:
         form = self.native_form(operator, kernel, hooked, kept) if native else None
         may_be_scalars = arrays is None or operator.is_loss
         if form is not None:
-            operands = operands or _tensors(operator)
+            operands = operands or tensors_of(operator)
             blocked = blocked or arrays or call
             plain, large = form.plain(), form.in_shares(self._native("native_kernels"))
             if hooked:  # rounded elements: no loss is made of these
@@ -264,7 +259,9 @@ class Specialiser:
         call = arrays or call
         if operator.is_loss:
             call, blocked = self._loss(call), None if blocked is None else self._loss(blocked)
-        results = self._results(variant, hooked)
+        # Of what kinds of arrays there are several the array tells the Type.
+        known = RESULT_TYPES.get(operator.result_kind) if self.backend.is_strided else None
+        results = results_of(operator, known, self.is_view(variant), hooked)
         if not self.is_view(variant) and variant.exposed and self._has_layouts(kernel, operator):
             results = self._relaid(operator, kernel, results)
         if not variant.exposed:
@@ -397,22 +394,8 @@ class Specialiser:
 
         What that gave may be ``kept`` as a local.
         """
-        found = {}
         first = (_NAMESPACE,) if self.backend.runs_generically else ()
-        for name, expr in kernel.prepared.items():
-            if name not in arrays:
-                continue
-            if f"_{name}" in kept:
-                found[name] = Name(f"_{name}")
-                continue
-            assert isinstance(expr, Call) and isinstance(expr.function, Name)
-            function = self._function(kernel.calls[expr.function.id])
-            given, *others = [replaced(argument, arrays) for argument in expr.arguments]
-            if isinstance(given, Conditional):  # None if x is None else x._array
-                found[name] = replace(given, otherwise=Call(function, (*first, given.otherwise, *others)))
-            else:
-                found[name] = Call(function, (*first, given, *others))
-        return found
+        return prepared(kernel, arrays, lambda name: self._function(kernel.calls[name]), first, kept)
 
     def kernels_of_body(self, name: OperatorName, body: Body) -> Expr:
         """The namespace that has the native kernels of a body; None where there are none."""
@@ -456,7 +439,7 @@ class Specialiser:
         self, operator: Operator, kernel: Kernel, hooked: bool, kept: Collection[str] = ()
     ) -> tuple[tuple[str, ...], Expr | None]:
         """Which operands are small where a kernel is called plainly, and what else; nothing: it always is."""
-        runner, operands = self.blocks(), _tensors(operator)
+        runner, operands = self.blocks(), tensors_of(operator)
         if runner is None or not operands or not operator.of_elements:
             return (), None
         types = self._declared_types(operator)
@@ -541,7 +524,7 @@ class Specialiser:
                 name = Name(parameter_name(a.name))
                 there = Elements("tuple", (Attribute(name, "_array"),))
                 given.append(Starred(Conditional(is_none(name), Elements("tuple", ()), there)))
-        result_type = _RESULT_TYPES.get(operator.result_kind, Name("T"))
+        result_type = RESULT_TYPES.get(operator.result_kind, Name("T"))
         return Call(
             self._function(function.qualified),
             tuple(given),
@@ -561,21 +544,6 @@ class Specialiser:
 
     # -- results ---------------------------------------------------------------------------
 
-    def _results(self, variant: Variant, hooked: bool) -> tuple[Result, ...]:
-        operator = variant.operator
-        returns = operator.schema.returns
-        # Of what kinds of arrays there are several the array tells the Type.
-        result_type = _RESULT_TYPES.get(operator.result_kind) if self.backend.is_strided else None
-        masked = any(a.name == "output_mask" for a in operator.schema.arguments)
-        cast = _cast(operator) if hooked else None
-        found: list[Result] = []
-        for i, r in enumerate(returns):
-            number = "" if len(returns) == 1 else str(i)
-            kind = _KINDS[self.is_view(variant), r.type.is_tensor_list]
-            of_kind = cast if kind is ResultKind.TENSOR else None
-            found.append(Result(f"_r{number}", f"out{number}", result_type, kind, of_kind, masked))
-        return tuple(found)
-
     def _has_layouts(self, kernel: Kernel, operator: Operator) -> bool:
         """Whether it is known what strides are here, and not all of it is done by what stands for kernels."""
         if "pointwise" in self.backend.capabilities and kernel is not operator.kernels.get(self.backend.name):
@@ -589,31 +557,6 @@ class Specialiser:
             else r
             for i, r in enumerate(results)
         )
-
-
-#: By whether the operator gives views, and whether the result is a list.
-_KINDS = {
-    (False, False): ResultKind.TENSOR,
-    (False, True): ResultKind.LIST,
-    (True, False): ResultKind.VIEW,
-    (True, True): ResultKind.VIEWS,
-}
-
-
-def _tensors(operator: Operator) -> tuple[str, ...]:
-    """The parameters that are tensors."""
-    return tuple([parameter_name(a.name) for a in operator.schema.arguments if a.type.is_tensor])
-
-
-def _cast(operator: Operator) -> Cast | None:
-    """When the results of an operator that is computed in another type are rounded to the Type's."""
-    kind = operator.result_kind
-    if kind in ("same", "real"):
-        return Cast.ALWAYS
-    if kind != "dynamic":
-        return None
-    directed = any(a.type.is_optional_dtype for a in plain_arguments(operator))
-    return Cast.UNDIRECTED if directed else Cast.IF_COMPUTED_IN
 
 
 _NUMBERS = dotted("T.numbers")

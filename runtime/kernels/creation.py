@@ -15,7 +15,8 @@ from .dtypes import NATIVE_FLOATS, is_complex, is_complex32, is_float8, is_store
 from .layout import check_bytes, contiguous_strides, extent, strides_in
 from .uninitialized import unwritten
 
-Array = Operand = Any
+Array = Any
+Operand = Any
 Number = bool | int | float | complex
 Real = bool | int | float
 Shape = Sequence[int]

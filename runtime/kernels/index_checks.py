@@ -8,7 +8,8 @@ import numpy as np
 
 from .dtypes import INT64
 
-Array = Mask = Any
+Array = Any
+Mask = Any
 
 
 def check_integer_index(index: Array, what: str = "index") -> None:

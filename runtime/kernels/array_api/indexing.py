@@ -15,7 +15,8 @@ from ..index import check_index_put, index_shape
 from ..nn import embedding as host_embedding
 from .common import Array, as_array, cast, flat, is_array, is_bool, is_integral, moved_back, number_of
 
-Mask = Operand = Any
+Mask = Any
+Operand = Any
 Shape = Sequence[int]
 Indices = Sequence[Array | None]
 Number = bool | int | float | complex

@@ -16,7 +16,8 @@ from ..scatter import Check, check_fold
 from .array import MetaArray, broadcast_shapes
 
 Shape = tuple[int, ...]
-Mask = Operand = MetaArray
+Mask = MetaArray
+Operand = MetaArray
 
 
 def meta_index(self: MetaArray, indices: Sequence[MetaArray | None]) -> MetaArray:
