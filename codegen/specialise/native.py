@@ -185,8 +185,10 @@ class _Arguments:
     def _argument(self, expr: Expr, operand: Operand) -> Expr:
         value, number = replaced(expr, self.given), operand.dtype == "number"
         if operand.name in self.optional:
-            first = next(e for e, o in self.operands.items() if not o.dtype and o.name not in self.optional)
-            other = Constant(0) if number else replaced(first, self.given)
+            other: Expr = Constant(0 if number else False)
+            if not operand.dtype:
+                first = (e for e, o in self.operands.items() if not o.dtype and o.name not in self.optional)
+                other = replaced(next(first), self.given)
             there = value.otherwise if isinstance(value, Conditional) else value
             value = Conditional(Operation("is", (Name(operand.name), Constant(None))), other, there)
         return Call(self.scalar, (value,)) if number else value

@@ -100,8 +100,8 @@ def prepared(
 ) -> dict[str, Expr]:
     """The operands that a kernel has looked at before it computes, as they come from that.
 
-    ``function`` is what looks, by its name, and is given ``first`` before all else. What it gave may be a local,
-    one of ``kept``, with an underscore before the name.
+    ``function`` is what looks, by its name, and is given ``first`` before all else. What it gave may be a
+    local, one of ``kept``, with an underscore before the name.
     """
     found: dict[str, Expr] = {}
     for name, expr in kernel.prepared.items():
