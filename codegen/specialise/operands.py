@@ -80,8 +80,7 @@ def promoted_type(argument: Argument, operator: Operator) -> ValueType:
     if operator.prepared is not None and argument.name in operator.prepared.prepared:
         return OWN
     promoted = argument.name in operator.promoted
-    first = next((a.name for a in operator.schema.arguments if a.is_tensor), None)  # its Type runs
-    if argument.is_tensor and (promoted or argument.name in ("self", first, *operator.same_dtype)):
+    if argument.is_tensor and (promoted or argument.name in ("self", *operator.same_dtype)):
         return OWN
     return WEAK if argument.type.is_scalar and promoted else type_of(argument.type)
 

@@ -109,7 +109,6 @@ def in_reduced(kernels: Kernels, kernel: np.ufunc, *operands: Any) -> Array:
     return found.view(dtypes.pop())
 
 
-_BOOL = np.dtype(np.bool_)
 #: Dtypes of arrays that are computed with; others are conditions and indices.
 _COMPUTED = frozenset({*REDUCED, "f", "d"})
 
@@ -203,10 +202,10 @@ class _Plan:
         return tuple(self.results) if self.is_tuple else self.results[0]
 
     def of_one_dtype(self) -> bool:
-        """Whether nothing but conditions is of another dtype than the floating one of the result."""
+        """Whether nothing is computed in another dtype than the floating one of the result."""
         dtype = self.outs[0].dtype
         arrays = [a.array if a.__class__ is _Operand else a for a in self.operands]
-        return dtype.kind == "f" and all([a.dtype in (dtype, _BOOL) for a in arrays if hasattr(a, "dtype")])
+        return dtype.kind == "f" and all([a.dtype == dtype for a in arrays if hasattr(a, "dtype")])
 
 
 def _is_array(operand: Any) -> bool:

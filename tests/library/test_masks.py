@@ -137,7 +137,7 @@ class Model(tengen.nn.Module):
     def forward(self, x):
         return ops.leaky_where(x, x > 0.5)
 program = tengen.onnx.export(Model(), (x.float(),))
-assert [node.op_type for node in program.model_proto.graph.node].count("Where") == 1
+assert [node.op_type for node in program.graph.node].count("Where") == 1
 """
 WRONG = """\
 - func: scaled_where(Tensor self, Tensor mask) -> Tensor
