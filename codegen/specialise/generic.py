@@ -79,7 +79,7 @@ def _layout(result: Result) -> Expr:
     return Lambda((Parameter(r),), laid)
 
 
-def make_cold_generic(top: ClassNode, hot: Collection[str], kept: Collection[str]) -> None:
+def make_cold_generic(top: ClassNode, hot: Collection[str], kept: Collection[str] = ()) -> None:
     """Write generically what the ``hot`` leaves of a tree of classes do not run, but for ``kept`` methods."""
     paths = list(_paths(top))
     run = {

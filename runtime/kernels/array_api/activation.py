@@ -72,6 +72,6 @@ def native_dropout(xp: Any, input: Array, p: float, train: bool | None) -> tuple
     return xp.where(kept, input * number_of(1 / (1 - p), input.dtype, xp), xp.zeros_like(input)), kept
 
 
-def ones_where(xp: Any, mask: Array, dtype: Any) -> Mask:
+def dropout_mask(xp: Any, mask: Array, dtype: Any) -> Mask:
     """Which elements were kept, as 1 and 0 of the dtype."""
     return xp.astype(mask, dtype)

@@ -35,7 +35,7 @@ def probabilities(xp: Any, values: Array, name: str, input: Array) -> Operand:
     return xp.checked(values, partial(_check_probabilities, name))
 
 
-def entropy_of_bits(xp: Any, x: Array, y: Array) -> Array:
+def binary_cross_entropy_elements(xp: Any, x: Array, y: Array) -> Array:
     """``-(y log(x) + (1 - y) log(1 - x))``, the logarithms at least -100."""
     floor = as_array(xp, -100.0, x)
     return xp.maximum(xp.log1p(-x), floor) * (y - 1) - xp.maximum(xp.log(x), floor) * y

@@ -122,7 +122,7 @@ def as_scalar(value: MetaArray, dtype: np.dtype[Any]) -> Operand:
     return value
 
 
-def meta_masked_fill(self: MetaArray, mask: MetaArray) -> MetaArray:
+def meta_masked_scatter(self: MetaArray, mask: MetaArray) -> MetaArray:
     return MetaArray(broadcast_shapes(self.shape, check_mask(mask).shape), self.dtype)
 
 

@@ -30,6 +30,6 @@ def native_dropout(input: Array, p: float, train: bool | None) -> tuple[Array, A
     return out, kept
 
 
-def ones_where(mask: Array, dtype: np.dtype[Any]) -> Mask:
+def dropout_mask(mask: Array, dtype: np.dtype[Any]) -> Mask:
     """Which elements were kept: 1 and 0 to NumPy, of any dtype. RuntimeError unless it is bool."""
     return check_mask(mask)

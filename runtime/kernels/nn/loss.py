@@ -21,8 +21,6 @@ Operand = Any
 
 # ------------------------------------------------------------------------ cross entropies
 
-_LOG_FLOOR = -100.0  # torch's, so that log(0) does not give infinite losses
-
 
 def check_same_size(self: Array, target: Array) -> None:
     """Raise RuntimeError for a target of another size."""
@@ -38,14 +36,6 @@ def probabilities(values: Array, name: str, input: Array) -> Operand:
     if values.size and not (np.min(values) >= 0 and np.max(values) <= 1):
         raise RuntimeError(f"all elements of {name} should be between 0 and 1")
     return values
-
-
-def entropy_of_bits(x: Array, y: Array) -> Array:
-    """``-(y log(x) + (1 - y) log(1 - x))``, the logarithms at least -100."""
-    loss = np.maximum(np.log1p(-x), _LOG_FLOOR)
-    loss *= y - 1
-    loss -= np.maximum(np.log(x), _LOG_FLOOR) * y
-    return loss
 
 
 # ------------------------------------------------------------------ negative log likelihood
