@@ -104,7 +104,7 @@ class ScalarLowering:
             return self._inverted(operands[0])
         if symbol == "**":
             return self._power(*operands)
-        a, b = operands
+        a, b = operands = self._without_conditions(operands)
         kind = self._common(operands)
         if symbol in _COMPARED:
             return self._comparison(symbol, a, b, kind)
@@ -114,6 +114,17 @@ class ScalarLowering:
             raise Unlowerable(f"{symbol} of {kind.value} values has no native form")
         text = f"{instruction} {self.type_of(kind)} {self.text(a, kind)}, {self.text(b, kind)}"
         return Value(self.body.add(text), kind)
+
+    def _without_conditions(self, operands: Sequence[Operand]) -> Sequence[Operand]:
+        """Conditions that meet floating-point numbers as 1 and 0."""
+        if {o.kind for o in operands if isinstance(o, Value)} != {Kind.BOOL, Kind.FLOAT}:
+            return operands
+        return [
+            Value(self._converted("uitofp", o, self.type_of(Kind.FLOAT)), Kind.FLOAT)
+            if isinstance(o, Value) and o.kind is Kind.BOOL
+            else o
+            for o in operands
+        ]
 
     def _negated(self, operand: Operand) -> Operand:
         if not isinstance(operand, Value):

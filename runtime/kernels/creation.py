@@ -16,6 +16,7 @@ from .layout import check_bytes, contiguous_strides, extent, strides_in
 from .uninitialized import unwritten
 
 Array = Any
+Operand = Any
 Number = bool | int | float | complex
 Real = bool | int | float
 Shape = Sequence[int]
@@ -80,7 +81,7 @@ def check_scalar(value: Array) -> None:
         )
 
 
-def as_scalar(value: Array | Number, dtype: np.dtype[Any]) -> Array:
+def as_scalar(value: Array | Number, dtype: np.dtype[Any]) -> Operand:
     """A number or 0-d array as ``cast_number``. Raises RuntimeError for an array with dimensions."""
     if isinstance(value, (bool, int, float, complex)):
         return cast_number(value, dtype)
