@@ -144,7 +144,7 @@ class Entry:
         if machine is None or state is None or state.sets or any([t[3] is None for t in tensors]):
             return
         expected = tuple([(n, c, t, r, s, st) for n, (c, t, s, st, r) in enumerate(tensors)])
-        if all([type(space) is dict for space, _, _ in state.named]):
+        if all([type(space) is dict or isinstance(space, type) for space, _, _ in state.named]):
             facts: list[list[Any]] = [state.named, state.cells, state.functions, state.lists, state.dicts]
             self.guard = machine.Guard(expected, *[tuple(each) for each in facts], MISSING)
 

@@ -223,6 +223,9 @@ class Compiled:
             raise Unsuitable(call.problems[0])
         outputs = [leaf for leaf in call.leaves if isinstance(leaf, TensorBase)]
         held = [c.tensor for c in call.graph.constants]
+        known = [*inputs, *entry.state.reached]
+        if any([all([tensor is not each for each in known]) for tensor in call.written]):
+            raise Unsuitable("it writes to a tensor that it makes of Python's numbers")
         for tensor in (*inputs, *held, *outputs):
             problem = unsuitable(tensor)
             if problem:

@@ -32,7 +32,7 @@ class State:
     """What was read of objects, and whether it is still so."""
 
     def __init__(self) -> None:
-        #: (namespace, name, value): of globals, instances and classes.
+        #: (namespace or class, name, value): of globals, instances and classes.
         self.named: list[tuple[Any, Any, Any]] = []
         self.cells: list[tuple[Any, Any]] = []
         self.functions: list[tuple[Any, Any, Any, Any]] = []
@@ -41,10 +41,15 @@ class State:
         self.sets: list[tuple[Any, frozenset[Any]]] = []
         self._seen: dict[int, Any] = {}
 
+    @property
+    def reached(self) -> list[Any]:
+        """The tensors among what was reached."""
+        return [value for value in self._seen.values() if isinstance(value, TensorBase)]
+
     def difference(self) -> str:
         """What is no longer as it was; "" if all is."""
         for space, name, value in self.named:
-            now = space.get(name, MISSING)
+            now = (vars(space) if isinstance(space, type) else space).get(name, MISSING)
             if now is not value and not _same(now, value):
                 return f"{name!r} was {_shown(value)} and is {_shown(now)}"
         for cell, value in self.cells:
@@ -155,11 +160,10 @@ class State:
         for base in cls.__mro__:
             if not is_program(_NO_CODE, base.__module__):
                 continue
-            space: Any = vars(base)
-            for name, value in space.items():
+            for name, value in vars(base).items():
                 function = _function(value)
                 if name in names or (function is not None and function.__code__ in codes):
-                    self.named.append((space, name, value))
+                    self.named.append((base, name, value))
                     yield value if function is None else function
 
     def _of_instance(self, value: Any, names: frozenset[str], codes: Collection[CodeType]) -> Iterator[Any]:

@@ -16,6 +16,7 @@ from ..autograd.grad_mode import no_grad
 from ..core.storage import storage_of
 from ..core.tensor_base import TensorBase
 from ..jit.graph import Graph
+from . import debug
 from .blas import blas
 from .capture import Captured, captured, strides_of, trials
 from .executable import Executable
@@ -156,6 +157,7 @@ def made(nodes: Sequence[Node], outputs: Sequence[Node], shapes: Sequence[Shape]
     """The executable of nodes whose buffers are those of these, in these shapes."""
     library, imports = blas()
     text = module(nodes, outputs, trials().routines, library)
+    debug.note(nodes, text)
     buffers = [(shape, np.dtype(node.dtype)) for node, shape in zip(outputs, shapes, strict=True)]
     return Executable(text, functions(text, imports), outputs, buffers)
 

@@ -47,10 +47,15 @@ static int read_facts(PyObject *source, const char *form, Facts *to) {
     return 0;
 }
 
+/* Whether it is a class that Python code made. */
+static int is_class(PyObject *owner) {
+    return PyType_Check(owner) && PyType_HasFeature((PyTypeObject *)owner, Py_TPFLAGS_HEAPTYPE) && ((PyTypeObject *)owner)->tp_dict != NULL;
+}
+
 /* Whether what is looked into is what it is taken for. */
 static int are_of_kinds(const Guard *guard) {
     int right = 1;
-    for (Py_ssize_t i = 0; i < guard->named.count; i++) right &= PyDict_CheckExact(guard->named.known[i].owner);
+    for (Py_ssize_t i = 0; i < guard->named.count; i++) right &= PyDict_CheckExact(guard->named.known[i].owner) || is_class(guard->named.known[i].owner);
     for (Py_ssize_t i = 0; i < guard->cells.count; i++) right &= PyCell_Check(guard->cells.known[i].owner);
     for (Py_ssize_t i = 0; i < guard->functions.count; i++) right &= PyFunction_Check(guard->functions.known[i].owner);
     for (Py_ssize_t i = 0; i < guard->lists.count; i++)
@@ -157,11 +162,16 @@ static int is_dict_of(PyObject *dict, PyObject *keys, PyObject *values) {
     return 1;
 }
 
+/* The dict of a class, which is borrowed; a dict itself. */
+static PyObject *namespace_of(PyObject *owner) {
+    return PyType_Check(owner) ? ((PyTypeObject *)owner)->tp_dict : owner;
+}
+
 /* Whether Python's objects are the very ones that they were. What is equal is for Python to say. */
 static int is_as_it_was(const Guard *guard) {
     for (Py_ssize_t i = 0; i < guard->named.count; i++) {
         const Known *at = guard->named.known + i;
-        PyObject *now = PyDict_GetItemWithError(at->owner, at->first);
+        PyObject *now = PyDict_GetItemWithError(namespace_of(at->owner), at->first);
         if (now == NULL && PyErr_Occurred()) return -1;
         if ((now == NULL ? guard->missing : now) != at->second) return 0;
     }

@@ -134,6 +134,11 @@ def test_dask(follow: Callable[[str], None]) -> None:
     follow("docs/dask.md")
 
 
+def test_compile(follow: Callable[[str], None]) -> None:
+    pytest.importorskip("llvmlite", reason="NOT TESTED: llvmlite is not installed")
+    follow("docs/compile.md")
+
+
 def test_jax(follow: Callable[[str], None]) -> None:
     pytest.importorskip("jax", reason="NOT TESTED: JAX is not installed")
     follow("docs/jax.md")

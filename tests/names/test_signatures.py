@@ -24,6 +24,7 @@ GENERATED = Path(__file__).resolve().parents[2] / "generated"
 
 #: Those that take loose arguments, as PyTorch documents them or, of a method's sizes, its stubs have them.
 LOOSE = {
+    "compiler": "explain",
     "": """atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod
         chain_matmul einsum empty meshgrid ones rand randn zeros""",
     "Tensor": """broadcast_to expand flip new_empty new_ones new_zeros permute repeat reshape resize_
@@ -43,6 +44,7 @@ LOOSE = {
 #: What takes any keywords: PyTorch documents these so, save the first, which is not PyTorch's.
 OPEN = {
     "": "printoptions load",
+    "compiler": "explain",
     "Tensor": "new to",
     "nn.utils": "skip_init",
     "nn.utils.init": "skip_init",

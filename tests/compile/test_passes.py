@@ -1,0 +1,123 @@
+"""The compiler's passes: what they make of a program's text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import tengen
+from tengen.ir.fuse.memory import Plan
+from tengen.ir.fuse.nodes import live
+from tengen.ir.fuse.schedule import Schedule
+from tengen.ir.fuse.text import memory_text, program_text, schedule_text
+from tengen.ir.fuse.views import merged, reshaped
+
+pytest.importorskip("llvmlite", reason="NOT TESTED: llvmlite is not installed")
+from tengen.compilation.capture import captured
+from tengen.jit.trace import record
+
+
+def passes(function: Callable[..., Any], *inputs: Any) -> tuple[str, str, str]:
+    """The texts of a function's nodes, groups and memory."""
+    graph = record(function, inputs, {}, "function").graph.inlined().without_dead()
+    constants = [(each.value, each.tensor) for each in graph.constants]
+    found = captured(graph, [*zip(graph.inputs, inputs, strict=True), *constants])
+    outputs = list(dict.fromkeys([view.node for view in found.outputs]))
+    nodes = live(found.program.nodes, outputs)
+    schedule = Schedule(nodes)
+    return program_text(nodes), schedule_text(schedule), memory_text(Plan(schedule, outputs, {}))
+
+
+def ones(*shape: int) -> tengen.Tensor:
+    return tengen.ones(*shape)
+
+
+def test_elementwise_operators_are_one_loop() -> None:
+    nodes, groups, memory = passes(lambda x, y: (x * y).tanh() + x, ones(4, 8), ones(8))
+    assert nodes == (
+        "%0 : float32[4, 8] = a0 * a1 (input0, input1[0, 1])\n"
+        "%1 : float32[4, 8] = tanh(a0) (%0)\n"
+        "%2 : float32[4, 8] = a0 + a1 (%1, input0)"
+    )
+    assert groups == "0: [4, 8]: %0, %1, %2"
+    assert memory == "%0: output 0\ninput0: input 0\ninput1: input 1\narena: 0"
+
+
+def test_reductions_are_passes_over_rows() -> None:
+    _, groups, memory = passes(lambda x: tengen.softmax(x, -1), ones(4, 8))
+    assert groups == "0: [4]|[8]: row %0; %1, %2, row %3; %4"
+    assert "row" in memory  # what a later pass reads is kept for one row at a time
+
+
+def test_other_reductions_are_known_behind_the_loops() -> None:
+    _, groups, _ = passes(lambda x: (x * 2, (x * 2).sum(0)), ones(4, 8))
+    assert groups == "0: [4, 8]: %0, late %1"
+
+
+def test_views_are_no_nodes() -> None:
+    nodes, _, _ = passes(lambda x: x.t()[1:].reshape(-1, 2) + 1, ones(4, 8))
+    assert nodes == "%0 : float32[7, 4] = a0 (input0[1, 8] + 1)\n%1 : float32[14, 2] = a0 + 1.0 (%0[2, 1])"
+
+
+def test_what_is_alike_is_computed_once() -> None:
+    nodes, _, _ = passes(lambda x: x.exp() * x.exp(), ones(4))
+    assert nodes == "%0 : float32[4] = exp(a0) (input0)\n%1 : float32[4] = a0 * a0 (%0)"
+
+
+def test_numbers_are_parts_of_expressions() -> None:
+    nodes, _, _ = passes(lambda x: x * 1.0 + tengen.zeros(4), ones(4))
+    assert nodes == "%0 : float32[4] = a0 + 0.0 (input0)"
+
+
+def test_gradients_of_parts_are_one_buffer() -> None:
+    def function(x: tengen.Tensor) -> tengen.Tensor:
+        found = tengen.func.grad(lambda x: x[0].exp().sum() + x[1].sin().sum() + x[2].cos().sum())(x)
+        assert isinstance(found, tengen.Tensor)
+        return found
+
+    nodes, _, _ = passes(function, ones(3, 5))
+    assert nodes.splitlines()[-1].startswith("%")
+    assert nodes.count("pieces") == 1
+    assert ", else 0" not in nodes
+
+
+def test_products_lie_as_they_are() -> None:
+    nodes, groups, _ = passes(lambda a, b: a @ b.t(), ones(4, 8), ones(6, 8))
+    assert nodes == "%0 : float32[4, 6] = product (4, 8, 6) (input0[8, 1], input1[1, 8])"
+    assert groups == "0: call %0"
+
+
+def test_memory_is_used_again() -> None:
+    def function(x: tengen.Tensor) -> tengen.Tensor:
+        for _ in range(6):
+            x = (x @ x) * 0.5
+        return x
+
+    *_, memory = passes(function, ones(16, 16))
+    assert int(memory.rpartition(" ")[2]) == 2 * 16 * 16 * 4
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides", "new", "found"),
+    [
+        ((4, 8), (8, 1), (32,), (1,)),
+        ((4, 8), (1, 4), (32,), None),
+        ((4, 8), (1, 4), (2, 2, 8), (2, 1, 4)),
+        ((4, 1, 8), (16, 0, 1), (4, 2, 4), (16, 4, 1)),
+        ((2, 3, 4), (24, 4, 1), (2, 12), (24, 1)),
+        ((2, 3, 4), (24, 4, 1), (6, 4), None),
+        ((5,), (0,), (5, 1), (0, 0)),
+        ((1, 1), (7, 9), (1,), (1,)),
+    ],
+)
+def test_views_in_other_shapes(shape: Any, strides: Any, new: Any, found: Any) -> None:
+    assert reshaped(shape, strides, new) == found
+
+
+def test_loops_are_merged_where_all_accesses_allow() -> None:
+    assert merged((4, 8), [(8, 1), (8, 1)]) == [(32, (0, 1))]
+    assert merged((4, 8), [(8, 1), (0, 1)]) == [(4, (0,)), (8, (1,))]
+    assert merged((4, 8, 2), [(16, 2, 1), (0, 2, 1)]) == [(4, (0,)), (16, (1, 2))]
+    assert merged((), []) == []
