@@ -51,7 +51,8 @@ class NativeKernel:
     """A kernel: its operands, its results, and the statements that compute these.
 
     Without dims it is elementwise. With rows, along n, statements may use reductions of them: ``sum(x)``.
-    Where elements along m are used as such, these are reduced, and there is a result for each place along n.
+    Where elements along m are used as such, these are reduced, and there is a result for each place along n,
+    or for each element; but where nothing is along n alone, rows are along both, and reduced along both.
     What is only read or written at an index, ``x[index]``, is a table, along m or along m and n. Updates
     change tables among the results, for each k and n in turn, and may read tables of another size, along l;
     or they change elements of rows, when these are computed.
@@ -107,6 +108,11 @@ class NativeKernel:
         """Whether it reduces along m."""
         used = {n.id for _, expr in self.statements for n in _used_whole(expr)}
         return any(["m" in o.dims and o.name in used for o in self.inputs])
+
+    @property
+    def is_over_planes(self) -> bool:
+        """Whether rows have places along m and n: these are used as such, and nothing is along n alone."""
+        return self.is_over_columns and all([o.dims in ((), ("m", "n")) for o in self.operands])
 
     @property
     def operands(self) -> tuple[Operand, ...]:

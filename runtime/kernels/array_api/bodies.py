@@ -19,6 +19,7 @@ from ..bodies import (
     written_out,
 )
 from ..dims import Dims, axes_of_rows, length_of, reduced_shape
+from ..named_dims import Names, plan_of
 from ..reductions import check_nonempty
 from ..row_tables import COLUMNS
 from .common import Array, cast, is_bool, is_complex, is_integral
@@ -84,6 +85,41 @@ def run_body(
     found = several(form(*functions, axis, length_of(shape, axes), *before, *rows, *each, *beside, *numbers))
     return given(
         [r if r is None or r.shape == of else xp.reshape(r, of) for r, of in zip(found, shapes, strict=True)]
+    )
+
+
+def run_body_by_names(
+    xp: Any,
+    kernels: None,
+    name: str,
+    form: Form,
+    results: Results,
+    names: Names,
+    sizes: tuple[int, ...],
+    rows: Sequence[Array],
+    singles: Sequence[Array | None],
+    shared: Sequence[Array | None],
+    *numbers: float,
+) -> Any:
+    """What ``kernels.named_rows.run_body_by_names`` gives, and its errors."""
+    kept, _, _, nonempty, wide, asked = results
+    plan = plan_of(names, kept, tuple(rows[0].shape), sizes)
+    plan.check(rows, singles, shared, nonempty)
+    own = rows[0].dtype
+    computed = xp.float64 if wide else own
+    shapes = [plan.rows.beside] * len(rows) + [seen.beside for seen in plan.others]
+    operands = [
+        None if a is None else cast(xp, xp.reshape(a, of), computed)
+        for a, of in zip((*rows, *singles, *shared), shapes, strict=True)
+    ]
+    before = partial(folded, xp, None), partial(scanned, xp, None), plan.axes, plan.length
+    before = before if asked is None else (*before, asked)
+    found = several(form(*before, *operands, *known(numbers, plan.length)))  # type: ignore[operator]
+    return given(
+        [
+            None if a is None else xp.astype(xp.reshape(a, seen.shape), narrowed(xp, a, own) if wide else a.dtype)
+            for a, seen in zip(found, plan.results, strict=True)
+        ]
     )
 
 

@@ -1,0 +1,137 @@
+"""Where the rows of arrays are whose dims have names, as bodies say it (``ir/named_dims.py``)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from .bodies import check_shared, check_singles, one_shape
+from .reductions import check_nonempty
+
+Array = Any
+Shape = tuple[int, ...]
+#: Of each dim the names that it is taken as; of any number of dims "*" and a name.
+Dims = tuple[tuple[str, ...], ...]
+#: The dims of what has rows, the names that tell rows apart, and those of which the sizes are given; and the dims
+#: of what has a number for each row, of what rows share, and of the results, () of those that are no sums.
+Names = tuple[Dims, tuple[str, ...], tuple[str, ...], tuple[Dims, ...], tuple[Dims, ...], tuple[Dims, ...]]
+
+
+class Seen(NamedTuple):
+    """An array whose dims have names."""
+
+    shape: Shape
+    beside: Shape  # with a dim for each name, of size 1 where it has not that
+
+
+class Plan(NamedTuple):
+    """Where rows are in arrays of a shape."""
+
+    rows: Seen
+    axes: Shape  # those along which they are, where each name is a dim
+    length: int
+    singles: tuple[Seen, ...]
+    shared: tuple[Seen, ...]
+    others: tuple[Seen, ...]  # both
+    results: tuple[Seen, ...]
+    laid: Shape | None  # (b, c, p), where rows are told apart along c alone
+
+    def fits(self, dtype: Any, rows: Sequence[Array], others: Sequence[Array | None]) -> bool:
+        """Whether all operands are of a dtype, and of the shapes that they should have."""
+        shape = self.rows.shape
+        for array in rows:
+            if array.shape != shape or (array.dtype is not dtype and array.dtype != dtype):
+                return False
+        for array, seen in zip(others, self.others, strict=True):
+            if array is not None and (
+                array.shape != seen[0] or (array.dtype is not dtype and array.dtype != dtype)
+            ):
+                return False
+        return True
+
+    def check(
+        self, rows: Sequence[Array], singles: Sequence[Array | None], shared: Sequence[Array | None], nonempty: str
+    ) -> None:
+        """RuntimeError for operands of other shapes, IndexError for rows without elements that should have some."""
+        one_shape([tuple(a.shape) for a in rows])
+        for seen, array in zip(self.singles, singles, strict=True):
+            check_singles(seen.shape, [] if array is None else [tuple(array.shape)])
+        for seen, array in zip(self.shared, shared, strict=True):
+            check_shared(seen.shape, [] if array is None else [tuple(array.shape)])
+        if nonempty and 0 in self.rows.shape:
+            check_nonempty(self.rows.beside, self.axes, nonempty)
+
+    @property
+    def rows_end(self) -> bool:
+        """Whether rows are along the last dims."""
+        return self.axes[:1] == (len(self.rows.beside) - len(self.axes),)
+
+
+
+def plan_of(names: Names, kept: tuple[bool, ...], shape: Shape, given: tuple[int, ...]) -> Plan:
+    """The plan for rows of a shape, where arguments have given these sizes.
+
+    ``kept`` says which results have elements along rows. RuntimeError for a shape that the names do not fit.
+    """
+    rows, by, sized, singles, shared, sums = names
+    sizes = _sizes(rows, shape, dict(zip(sized, given, strict=True)))
+
+    def seen(dims: Dims) -> Seen:
+        own = [name.removeprefix("*") for dim in dims for name in dim]
+        shape = [sizes[dim[0]] if dim[0][0] == "*" else (math.prod([sizes[n][0] for n in dim]),) for dim in dims]
+        beside = [math.prod(size) if name.removeprefix("*") in own else 1 for name, size in sizes.items()]
+        return Seen(tuple([n for of in shape for n in of]), tuple(beside))
+
+    whole, single = seen(rows), seen(tuple([(name,) for dim in rows for name in dim if name.strip("*") in by]))
+    order = [name.removeprefix("*") in by for name in sizes]
+    first, count = order.index(True), sum(order)
+    laid = None
+    if all(order[first : first + count]):
+        cut = whole.beside[:first], whole.beside[first : first + count], whole.beside[first + count :]
+        laid = tuple(map(math.prod, cut))
+    axes = tuple([d for d, tells in enumerate(order) if not tells])
+    of_sums = zip(kept, sums, strict=True)
+    return Plan(
+        whole,
+        axes,
+        math.prod([whole.beside[d] for d in axes]),
+        tuple(map(seen, singles)),
+        tuple(map(seen, shared)),
+        tuple(map(seen, (*singles, *shared))),
+        tuple([seen(dims) if dims else whole if row else single for row, dims in of_sums]),
+        laid,
+    )
+
+
+def _sizes(rows: Dims, shape: Shape, given: dict[str, int]) -> dict[str, Shape]:
+    """By the names of dims their sizes, of which any number of dims has several."""
+    many = [dim for dim in rows if dim[0][0] == "*"]
+    count = len(shape) - len(rows) + len(many)
+    if count < 0 or (count and not many):
+        raise RuntimeError(f"expected dims {_written(rows)}, but got an operand of shape {[*shape]}")
+    found: dict[str, Shape] = {}
+    left = shape
+    for dim in rows:
+        if dim in many:
+            own, left = left[:count], left[count:]
+            _parts((dim[0][1:],), math.prod(own), given)
+            found[dim[0]] = own
+        else:
+            found |= _parts(dim, left[0], given)
+            left = left[1:]
+    return found
+
+
+def _parts(dim: tuple[str, ...], size: int, given: dict[str, int]) -> dict[str, Shape]:
+    """The sizes of what a dim is taken as, of which one may follow from the others."""
+    known = math.prod([given[name] for name in dim if name in given])
+    unknown = [name for name in dim if name not in given]
+    if len(unknown) > 1 or (unknown and (known <= 0 or size % known)) or (not unknown and size != known):
+        sizes = ", ".join([f"{name} = {given[name]}" for name in dim if name in given])
+        raise RuntimeError(f"expected a dim of {_written((dim,))}, where {sizes}, but got one of size {size}")
+    return {name: (given[name] if name in given else size // known,) for name in dim}
+
+
+def _written(dims: Dims) -> str:
+    return f"[{', '.join([' * '.join(dim) for dim in dims])}]"
