@@ -34,20 +34,16 @@ class Plan(NamedTuple):
     singles: tuple[Seen, ...]
     shared: tuple[Seen, ...]
     others: tuple[Seen, ...]  # both
+    shapes: tuple[Shape, ...]  # of all operands
     results: tuple[Seen, ...]
     laid: Shape | None  # (b, c, p), where rows are told apart along c alone
 
-    def fits(self, dtype: Any, rows: Sequence[Array], others: Sequence[Array | None]) -> bool:
+    def fits(self, dtype: Any, operands: Sequence[Array | None]) -> bool:
         """Whether all operands are of a dtype, and of the shapes that they should have."""
-        shape = self.rows.shape
-        for array in rows:
-            if array.shape != shape or (array.dtype is not dtype and array.dtype != dtype):
-                return False
-        for array, seen in zip(others, self.others, strict=True):
-            if array is not None and (
-                array.shape != seen[0] or (array.dtype is not dtype and array.dtype != dtype)
-            ):
-                return False
+        for array, shape in zip(operands, self.shapes, strict=True):
+            if array is not None:
+                if array.shape != shape or (array.dtype is not dtype and array.dtype != dtype):
+                    return False
         return True
 
     def check(
@@ -69,8 +65,8 @@ class Plan(NamedTuple):
 
 
 
-def plan_of(names: Names, kept: tuple[bool, ...], shape: Shape, given: tuple[int, ...]) -> Plan:
-    """The plan for rows of a shape, where arguments have given these sizes.
+def plan_of(names: Names, count: int, kept: tuple[bool, ...], shape: Shape, given: tuple[int, ...]) -> Plan:
+    """The plan for ``count`` operands with rows of a shape, where arguments have given these sizes.
 
     ``kept`` says which results have elements along rows. RuntimeError for a shape that the names do not fit.
     """
@@ -85,20 +81,22 @@ def plan_of(names: Names, kept: tuple[bool, ...], shape: Shape, given: tuple[int
 
     whole, single = seen(rows), seen(tuple([(name,) for dim in rows for name in dim if name.strip("*") in by]))
     order = [name.removeprefix("*") in by for name in sizes]
-    first, count = order.index(True), sum(order)
+    first, behind = order.index(True), order.index(True) + sum(order)
     laid = None
-    if all(order[first : first + count]):
-        cut = whole.beside[:first], whole.beside[first : first + count], whole.beside[first + count :]
+    if all(order[first:behind]):
+        cut = whole.beside[:first], whole.beside[first:behind], whole.beside[behind:]
         laid = tuple(map(math.prod, cut))
     axes = tuple([d for d, tells in enumerate(order) if not tells])
     of_sums = zip(kept, sums, strict=True)
+    others = tuple(map(seen, (*singles, *shared)))
     return Plan(
         whole,
         axes,
         math.prod([whole.beside[d] for d in axes]),
-        tuple(map(seen, singles)),
-        tuple(map(seen, shared)),
-        tuple(map(seen, (*singles, *shared))),
+        others[: len(singles)],
+        others[len(singles) :],
+        others,
+        (*[whole.shape] * count, *[each.shape for each in others]),
         tuple([seen(dims) if dims else whole if row else single for row, dims in of_sums]),
         laid,
     )

@@ -51,11 +51,12 @@ def run_body_by_names(
     """
     kept, kinds, _, nonempty, wide, asked = results
     first, own = rows[0], rows[0].dtype
-    there = tuple([a is not None for a in shared])
-    plan, way = _way_of(names, kept, kinds, asked, there, first.shape, sizes)
+    there = tuple([a is not None for a in shared]) if shared else ()
+    plan, way = _way_of(names, len(rows), kept, kinds, asked, there, first.shape, sizes, own)
     if numbers:
         numbers = known(numbers, plan.length)
-    if own.char in REDUCED or not plan.fits(own, rows, (*singles, *shared)):
+    operands = *rows, *singles, *shared
+    if own.char in REDUCED or not plan.fits(own, operands):
         plan.check(rows, singles, shared, "")
         dtype = FLOAT32 if own.char in REDUCED else own
         rows = [converted(a, dtype) for a in rows]
@@ -65,14 +66,13 @@ def run_body_by_names(
         ]
         found = run_body_by_names(kernels, name, form, results, names, sizes, rows, singles, shared, *numbers)
         return given([_narrowed(a, own) for a in several(found)])
-    if first.size and kernels is not None and own.char in "fd" and way is not None:
-        of_rows = [own.type(n) for n in numbers]
-        found = way.results(kernels, name, rows, [a for a in singles if a is not None], shared, of_rows)
+    if kernels is not None and way is not None:
+        of_all = [own.type(n) for n in numbers]
+        found = way.results(kernels, name, rows, [a for a in singles if a is not None], shared, of_all)
         if found is not None:
             return given(found)
     if nonempty and not first.size:
         plan.check(rows, singles, shared, nonempty)
-    operands = *rows, *singles, *shared
     if not wide or own not in DOUBLED:
         return given(_by_form(form, plan, results, len(rows), operands, numbers))
     found = _by_form(form, plan, results, len(rows), [_widened(a) for a in operands], numbers)
@@ -82,19 +82,24 @@ def run_body_by_names(
 @lru_cache(maxsize=1024)
 def _way_of(
     names: Names,
+    count: int,
     kept: tuple[bool, ...],
     kinds: tuple[str, ...],
     asked: tuple[bool, ...] | None,
     there: tuple[bool, ...],
     shape: Shape,
     sizes: tuple[int, ...],
+    dtype: np.dtype[Any],
 ) -> tuple[Plan, _Tables | _Parts | None]:
-    """The plan for rows of a shape, and how native kernels go over them; it is kept for the next call."""
-    plan = plan_of(names, kept, shape, sizes)
+    """The plan for rows of a shape, and how native kernels go over them, if they do; both are kept."""
+    plan = plan_of(names, count, kept, shape, sizes)
     wanted = asked or (True,) * len(kinds)
+    if dtype.char not in "fd" or 0 in shape:
+        return plan, None
+    dtypes = [result_dtype(kind, dtype) for kind in kinds]
     if plan.rows_end:
-        return plan, _Tables(plan, kept, kinds, wanted, there)
-    return plan, None if plan.laid is None else _Parts(plan, plan.laid, kept, kinds, wanted)
+        return plan, _Tables(plan, kept, kinds, dtypes, wanted, there)
+    return plan, None if plan.laid is None else _Parts(plan, plan.laid, kept, dtypes, wanted)
 
 
 class _Tables:
@@ -108,11 +113,12 @@ class _Tables:
         plan: Plan,
         kept: Sequence[bool],
         kinds: Sequence[str],
+        dtypes: Sequence[np.dtype[Any]],
         asked: Sequence[bool],
         there: Sequence[bool],
     ) -> None:
         shape, ndim = plan.rows.beside, len(plan.rows.beside) - len(plan.axes)
-        self.kinds, self.kept = kinds, kept
+        self.dtypes, self.kept = dtypes, kept
         self.sums = [i for i, kind in enumerate(kinds) if kind == COLUMNS and asked[i]]
         self.rows = [i for i, kind in enumerate(kinds) if kind != COLUMNS]
         some = [seen.beside for seen, given in zip(plan.shared, there, strict=True) if given]
@@ -149,7 +155,7 @@ class _Tables:
         of_sums = getattr(kernels, name + self.ending) if self.sums else None
         if (self.of_rows and kernel is None) or (self.sums and of_sums is None):
             return None
-        found: list[Array | None] = [None] * len(self.kinds)
+        found: list[Array | None] = [None] * len(self.dtypes)
         if kernel is not None:
             for (i, shape), array in zip(self.made, self._of_rows(kernel, tables, beside), strict=True):
                 found[i] = None if shape is None else array.reshape(shape)
@@ -164,7 +170,7 @@ class _Tables:
         if first.size < shared_from(kernel):
             return several(kernel(*tables, *beside))
         shapes = [self.table if self.kept[i] else self.single for i in self.rows]
-        out = [np.empty(of, result_dtype(self.kinds[i], first.dtype)) for of, i in zip(shapes, self.rows, strict=True)]
+        out = [np.empty(of, self.dtypes[i]) for of, i in zip(shapes, self.rows, strict=True)]
         if first.ndim == 2 or len(first) >= first.shape[1]:
             share_rows(kernel, tables, beside, out)
         else:  # threads share what is more
@@ -190,11 +196,17 @@ class _Parts:
     """How native kernels go over rows that are told apart along one dim of three: side by side, or in parts."""
 
     def __init__(
-        self, plan: Plan, laid: Shape, kept: Sequence[bool], kinds: Sequence[str], asked: Sequence[bool]
+        self, plan: Plan, laid: Shape, kept: Sequence[bool], dtypes: Sequence[np.dtype[Any]], asked: Sequence[bool]
     ) -> None:
-        self.plan, self.laid, self.kept, self.kinds, self.asked = plan, laid, kept, kinds, asked
+        self.laid, self.kept, self.dtypes = laid, kept, dtypes
+        self.shapes = [seen.shape if want else None for seen, want in zip(plan.results, asked, strict=True)]
         before, self.depth, places = laid
-        self.short = places == 1 or (before > 1 and places < CHANNEL_PLACES)
+        self.flat = places == 1
+        self.short = self.flat or (before > 1 and places < CHANNEL_PLACES)
+        self.table = before * places, self.depth
+        # Whether all results are asked for, and have the shapes in which kernels give them side by side.
+        given = [self.table if row else (self.depth,) for row in kept]
+        self.plain = self.flat and self.shapes == given
 
     def results(
         self,
@@ -206,57 +218,53 @@ class _Parts:
         numbers: Sequence[Any],
     ) -> list[Array | None] | None:
         """The results; None where the kernel is missing."""
-        tables = [a.reshape(self.laid) for a in rows]
-        vectors = [a.reshape(self.depth) for a in singles]
-        short = self.short or (not rows[0].flags.c_contiguous and tables[0].swapaxes(1, 2).flags.c_contiguous)
+        short = self.short or self._is_turned(rows[0])
         kernel = getattr(kernels, name + (IN_COLUMNS if short else IN_PLANES))
         if kernel is None:
             return None
-        dtypes = [result_dtype(kind, rows[0].dtype) for kind in self.kinds]
-        run = self._side_by_side if short else self._in_parts
-        made = run(kernel, tables, vectors, numbers, dtypes)
+        made = (self._side_by_side if short else self._in_parts)(kernel, rows, singles, numbers)
+        if self.plain:
+            return [*made]
         return [
-            a.reshape(seen.shape) if want else None
-            for a, seen, want in zip(made, self.plan.results, self.asked, strict=True)
+            None if shape is None else a.reshape(shape) for a, shape in zip(made, self.shapes, strict=True)
         ]
 
+    def _is_turned(self, row: Array) -> bool:
+        """Whether rows lie side by side in memory, as channels that are innermost do."""
+        flags = row.flags
+        return not flags.c_contiguous and row.reshape(self.laid).swapaxes(1, 2).flags.c_contiguous
+
     def _side_by_side(
-        self,
-        kernel: np.ufunc,
-        tables: Sequence[Array],
-        vectors: Sequence[Array],
-        numbers: Sequence[Any],
-        dtypes: Sequence[np.dtype[Any]],
+        self, kernel: np.ufunc, rows: Sequence[Array], singles: Sequence[Array], numbers: Sequence[Any]
     ) -> Sequence[Array]:
         """In tables with a row for each place, and a column for each row."""
-        before, depth, places = self.laid
-        turned = places != 1
-        tables = [in_rows(a.swapaxes(1, 2) if turned else a).reshape(-1, depth) for a in tables]
-        shape = tables[0].shape
+        if not self.flat:
+            rows = [a.reshape(self.laid).swapaxes(1, 2) for a in rows]
+        tables = [in_rows(a).reshape(self.table) for a in rows]
         if tables[0].size < shared_from(kernel):
-            made = several(kernel(*tables, *vectors, *numbers))
+            made = several(kernel(*tables, *singles, *numbers))
         else:
-            made = [np.empty(shape if row else depth, of) for row, of in zip(self.kept, dtypes, strict=True)]
-            share_columns(kernel, (*tables, *vectors), (), made, numbers)
-        if not turned:
+            made = self._empty(self.table)
+            share_columns(kernel, (*tables, *singles), (), made, numbers)
+        if self.flat:
             return made
+        before, depth, places = self.laid
         whole = before, places, depth
         return [a.reshape(whole).swapaxes(1, 2) if row else a for a, row in zip(made, self.kept, strict=True)]
 
     def _in_parts(
-        self,
-        kernel: np.ufunc,
-        tables: Sequence[Array],
-        vectors: Sequence[Array],
-        numbers: Sequence[Any],
-        dtypes: Sequence[np.dtype[Any]],
+        self, kernel: np.ufunc, rows: Sequence[Array], singles: Sequence[Array], numbers: Sequence[Any]
     ) -> Sequence[Array]:
         """Each row where it lies."""
-        shapes = [self.laid if row else self.depth for row in self.kept]
-        made = [np.empty(shape, dtype) for shape, dtype in zip(shapes, dtypes, strict=True)]
+        tables = [in_rows(a).reshape(self.laid).swapaxes(0, 1) for a in rows]
+        made = self._empty(self.laid)
         out = [a.swapaxes(0, 1) if row else a for a, row in zip(made, self.kept, strict=True)]
-        share_rows(kernel, (*[in_rows(a).swapaxes(0, 1) for a in tables], *vectors), numbers, out)
+        share_rows(kernel, (*tables, *singles), numbers, out)
         return made
+
+    def _empty(self, shape: Shape) -> list[Array]:
+        each = zip(self.kept, self.dtypes, strict=True)
+        return [np.empty(shape if row else self.depth, dtype) for row, dtype in each]
 
 
 def _summed(seen: Seen, whole: Shape) -> Callable[[Array], Array]:

@@ -103,7 +103,7 @@ def run_body_by_names(
 ) -> Any:
     """What ``kernels.named_rows.run_body_by_names`` gives, and its errors."""
     kept, _, _, nonempty, wide, asked = results
-    plan = plan_of(names, kept, tuple(rows[0].shape), sizes)
+    plan = plan_of(names, len(rows), kept, tuple(rows[0].shape), sizes)
     plan.check(rows, singles, shared, nonempty)
     own = rows[0].dtype
     computed = xp.float64 if wide else own

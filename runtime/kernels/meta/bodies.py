@@ -66,7 +66,7 @@ def run_body_by_names(
 ) -> Any:
     """The results of ``kernels.named_rows.run_body_by_names``, without elements, and its errors."""
     kept, kinds, _, nonempty, _, asked = results
-    plan = plan_of(names, kept, rows[0].shape, sizes)
+    plan = plan_of(names, len(rows), kept, rows[0].shape, sizes)
     plan.check(rows, singles, shared, nonempty)
     known(numbers, plan.length)
     wanted = asked or (True,) * len(kinds)
