@@ -37,9 +37,14 @@ class NamedDims:
         return self.operands[0][1]
 
     @property
+    def numbers(self) -> Dims:
+        """Those of what is one number for each row."""
+        return tuple([(name,) for dim in self.rows for name in dim if name.removeprefix("*") in self.by])
+
+    @property
     def axes(self) -> tuple[int, ...]:
         """The dims of rows, where each name is a dim."""
-        return self.missing(tuple([(name,) for name in self.by]))
+        return self.missing(self.numbers)
 
     @property
     def rows_end(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from .bodies import check_shared, check_singles, one_shape
@@ -46,6 +47,10 @@ class Plan(NamedTuple):
                     return False
         return True
 
+    def along(self, beside: Shape) -> Shape:
+        """The shape of what some rows share, with a value for each element of a row."""
+        return tuple([n if d in self.axes else beside[d] for d, n in enumerate(self.rows.beside)])
+
     def check(
         self, rows: Sequence[Array], singles: Sequence[Array | None], shared: Sequence[Array | None], nonempty: str
     ) -> None:
@@ -71,15 +76,9 @@ def plan_of(names: Names, count: int, kept: tuple[bool, ...], shape: Shape, give
     ``kept`` says which results have elements along rows. RuntimeError for a shape that the names do not fit.
     """
     rows, by, sized, singles, shared, sums = names
-    sizes = _sizes(rows, shape, dict(zip(sized, given, strict=True)))
-
-    def seen(dims: Dims) -> Seen:
-        own = [name.removeprefix("*") for dim in dims for name in dim]
-        shape = [sizes[dim[0]] if dim[0][0] == "*" else (math.prod([sizes[n][0] for n in dim]),) for dim in dims]
-        beside = [math.prod(size) if name.removeprefix("*") in own else 1 for name, size in sizes.items()]
-        return Seen(tuple([n for of in shape for n in of]), tuple(beside))
-
-    whole, single = seen(rows), seen(tuple([(name,) for dim in rows for name in dim if name.strip("*") in by]))
+    sizes = sizes_of(rows, shape, sized, given)
+    seen = partial(_seen, sizes)
+    whole, single = seen(rows), seen(tuple([(name,) for name in sizes if name.removeprefix("*") in by]))
     order = [name.removeprefix("*") in by for name in sizes]
     first, behind = order.index(True), order.index(True) + sum(order)
     laid = None
@@ -102,8 +101,25 @@ def plan_of(names: Names, count: int, kept: tuple[bool, ...], shape: Shape, give
     )
 
 
-def _sizes(rows: Dims, shape: Shape, given: dict[str, int]) -> dict[str, Shape]:
-    """By the names of dims their sizes, of which any number of dims has several."""
+def _seen(sizes: dict[str, Shape], dims: Dims) -> Seen:
+    """An array that has these dims."""
+    shape = [sizes[dim[0]] if dim[0][0] == "*" else (math.prod([sizes[n][0] for n in dim]),) for dim in dims]
+    own = [name for dim in dims for name in dim]
+    beside = [math.prod(size) if name in own else 1 for name, size in sizes.items()]
+    return Seen(tuple([n for of in shape for n in of]), tuple(beside))
+
+
+def beside_of(rows: Dims, shape: Shape, sized: Sequence[str], given: Sequence[int], dims: Dims) -> Shape:
+    """The shape with a dim for each name of what has ``dims``, beside rows of a ``shape``. Errors of ``sizes_of``."""
+    return _seen(sizes_of(rows, shape, sized, given), dims).beside
+
+
+def sizes_of(rows: Dims, shape: Shape, sized: Sequence[str], given: Sequence[int]) -> dict[str, Shape]:
+    """By the names of dims their sizes, of which any number of dims has several; those of ``sized`` are given.
+
+    RuntimeError for a shape that the names do not fit.
+    """
+    known = dict(zip(sized, given, strict=True))
     many = [dim for dim in rows if dim[0][0] == "*"]
     count = len(shape) - len(rows) + len(many)
     if count < 0 or (count and not many):
@@ -113,10 +129,10 @@ def _sizes(rows: Dims, shape: Shape, given: dict[str, int]) -> dict[str, Shape]:
     for dim in rows:
         if dim in many:
             own, left = left[:count], left[count:]
-            _parts((dim[0][1:],), math.prod(own), given)
+            _parts((dim[0][1:],), math.prod(own), known)
             found[dim[0]] = own
         else:
-            found |= _parts(dim, left[0], given)
+            found |= _parts(dim, left[0], known)
             left = left[1:]
     return found
 

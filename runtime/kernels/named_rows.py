@@ -302,6 +302,9 @@ def _by_form(
     shape, axes = plan.rows.beside, plan.axes
     shapes = [shape] * count + [seen.beside for seen in plan.others]
     arrays = [None if a is None else a.reshape(of) for a, of in zip(operands, shapes, strict=True)]
+    for i, array in enumerate(arrays):
+        if array is not None and i >= count + len(plan.singles):  # what rows share has a value for all of a row
+            arrays[i] = np.broadcast_to(array, plan.along(array.shape))
     before = partial(folded, None), partial(scanned, None), axes, plan.length, *(() if asked is None else (asked,))
     call = partial(form, *before)  # type: ignore[arg-type]
     others = [d for d in range(len(shape)) if d not in axes]

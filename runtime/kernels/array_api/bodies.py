@@ -112,15 +112,13 @@ def run_body_by_names(
         None if a is None else cast(xp, xp.reshape(a, of), computed)
         for a, of in zip((*rows, *singles, *shared), shapes, strict=True)
     ]
+    first = len(rows) + len(singles)
+    operands[first:] = [a if a is None else xp.broadcast_to(a, plan.along(a.shape)) for a in operands[first:]]
     before = partial(folded, xp, None), partial(scanned, xp, None), plan.axes, plan.length
     before = before if asked is None else (*before, asked)
     found = several(form(*before, *operands, *known(numbers, plan.length)))  # type: ignore[operator]
-    return given(
-        [
-            None if a is None else xp.astype(xp.reshape(a, seen.shape), narrowed(xp, a, own) if wide else a.dtype)
-            for a, seen in zip(found, plan.results, strict=True)
-        ]
-    )
+    made = [None if a is None else xp.reshape(a, of.shape) for a, of in zip(found, plan.results, strict=True)]
+    return given([a if a is None or not wide else xp.astype(a, narrowed(xp, a, own)) for a in made])
 
 
 def narrowed(xp: Any, array: Array, own: Any) -> Any:
