@@ -177,8 +177,7 @@ class Body:
         """What kernels are told of dims that have names, and the sizes that arguments have."""
         if self.named is None:
             return ()
-        sizes = Elements("tuple", tuple(map(Name, self.named.sizes)))
-        return self.named.told(self.singles, self.shared, self.results), sizes
+        return self.named.told(self.singles, self.shared, self.results), self.named.given
 
     @property
     def kept(self) -> tuple[bool, ...]:

@@ -1,9 +1,10 @@
 """Named dims: how bodies over rows say what operands have along which of their dims.
 
-    over input[N, group * c, *p], weight[group * c] by N, group
+    over input[N, C: group * c, *p], weight[group * c] by N, group
 
-A name stands for dims of one size. ``group * c`` is one dim, which is taken as two, ``*p`` any number of dims,
-which are taken as one. Rows are what operands have at a place of the dims that stand behind ``by``.
+A name stands for dims of one size, which is that of an argument of the name. ``group * c`` is one dim, which is
+taken as two, and has the size ``C``, if that stands before it; ``*p`` are any number of dims, which are taken as
+one. Rows are what operands have at a place of the dims that stand behind ``by``.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .expressions import Constant, Elements, Expr
+from .expressions import Constant, Elements, Expr, Name
 
 #: Of each dim of an operand the names that it is taken as; of any number of dims "*" and a name.
 Dims = tuple[tuple[str, ...], ...]
@@ -28,7 +29,7 @@ class NamedDims:
 
     operands: tuple[tuple[str, Dims], ...]  # the first has rows
     by: tuple[str, ...]
-    sizes: tuple[str, ...]  # those that arguments have the sizes of
+    sizes: tuple[tuple[str, str], ...]  # names, and whole dims as they are written, and arguments with their sizes
     sums: tuple[tuple[str, Dims], ...] = ()  # of results that are sums over all dims that they have not
 
     @property
@@ -61,7 +62,17 @@ class NamedDims:
         known, sums = dict(self.operands), dict(self.sums)
         others = [tuple([known[name] for name in of]) for of in (singles, shared)]
         of_sums = tuple([sums.get(name, ()) for name in results])
-        return literal((self.rows, self.by, self.sizes, *others, of_sums))
+        return literal((self.rows, self.by, self.sized, *others, of_sums))
+
+    @property
+    def sized(self) -> tuple[str, ...]:
+        """That of which the sizes are given."""
+        return tuple([name for name, _ in self.sizes])
+
+    @property
+    def given(self) -> Expr:
+        """These sizes."""
+        return Elements("tuple", tuple([Name(argument) for _, argument in self.sizes]))
 
 
 def literal(value: object) -> Expr:

@@ -1,8 +1,9 @@
 """Check: the first line of bodies over rows of named dims.
 
-    over input[N, group * c, *p], weight[group * c] by N, group
+    over input[N, C: group * c, *p], weight[group * c] by N, group
 
-Each dim of an operand has a name, or is taken as several. What stands behind ``by`` tells rows apart.
+Each dim of an operand has a name, or is taken as several. Arguments of these names have their sizes, and that
+before a colon the size of a whole dim. What stands behind ``by`` tells rows apart.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from ...ir.bodies import LENGTH
-from ...ir.expressions import Elements, Expr, Name, Operation, Starred, Subscript
+from ...ir.expressions import Elements, Expr, Name, Operation, Slice, Starred, Subscript
 from ...ir.named_dims import Dims, NamedDims, names_of
 from ...ir.reader import read_expression
 from ..model.diagnostics import one_of
@@ -32,10 +33,14 @@ def is_named(body: Located) -> bool:
     return HEAD.match(str(body.value)) is not None
 
 
-def read_dims(index: Expr, wrong: Wrong) -> Dims:
-    """The dims that an index names; mistakes are reported."""
+def read_dims(index: Expr, wrong: Wrong, wholes: dict[str, str] | None = None) -> Dims:
+    """The dims that an index names; mistakes are reported. ``wholes`` gets what stands before colons, by dims."""
     found: list[tuple[str, ...]] = []
     for part in index.elements if isinstance(index, Elements) else (index,):
+        match part:
+            case Slice(Name(size), Expr() as dim, None) if wholes is not None:
+                part = dim
+                wholes[" * ".join(_names(dim))] = size
         names = tuple(_names(part))
         before = names_of(tuple(found))
         twice = [n for i, n in enumerate(names_of((names,))) if n in (*before, *names[:i])]
@@ -76,10 +81,11 @@ def read_head(schema: Schema, located: Located, wrong: Wrong) -> NamedDims | Non
         wrong(f"it is no list of operands: {error.msg}", 0, head.end(1), "input[b, c, *p], weight[c]")
         return None
     operands: list[tuple[str, Dims]] = []
+    wholes: dict[str, str] = {}
     for part in read.elements if isinstance(read, Elements) else ():
         match part:
             case Subscript(Name(name), index):
-                operands.append((name, read_dims(index, wrong)))
+                operands.append((name, read_dims(index, wrong, wholes)))
             case _:
                 _at(wrong, "this is no operand with its dims", part, "input[b, c, *p]")
                 return None
@@ -94,5 +100,7 @@ def read_head(schema: Schema, located: Located, wrong: Wrong) -> NamedDims | Non
             expected = f"dims of {operands[0][0]}, in their order: {', '.join(names)}"
             wrong(f'"{operand}" has other dims', located.value.index(f"{operand}["), len(operand), expected)
     integers = [a.name for a in schema.arguments if str(a.type) in _INTEGERS]
-    by_order = tuple([n for n in names if n in by])
-    return NamedDims(tuple(operands), by_order, tuple([n for n in names if n in integers]))
+    for size in [size for size in wholes.values() if size not in integers]:
+        wrong(f'"{size}" is no int argument', located.value.index(f"{size}:"), len(size), one_of(integers or ["an int"]))
+    sizes = *[(n, n) for n in names if n in integers], *wholes.items()
+    return NamedDims(tuple(operands), tuple([n for n in names if n in by]), sizes)

@@ -254,9 +254,8 @@ class RowsGraph(Graph):
         """What functions are told of named dims: the shape of rows, names and sizes."""
         named = self.body.named
         assert named is not None
-        sizes = Elements("tuple", tuple(map(Name, named.sizes)))
         shape = Attribute(Name(self.body.rows[0]), "shape")
-        return shape, literal((named.rows, named.sizes, named.axes)), sizes
+        return shape, literal((named.rows, named.sized, named.axes)), named.given
 
     def helper(self, name: str, *operands: Expr) -> Expr:
         """The call of a function of formulas/reduction.py."""

@@ -14,8 +14,7 @@ Array = Any
 Shape = tuple[int, ...]
 #: Of each dim the names that it is taken as; of any number of dims "*" and a name.
 Dims = tuple[tuple[str, ...], ...]
-#: The dims of what has rows, the names that tell rows apart, and those of which the sizes are given; and the dims
-#: of what has a number for each row, of what rows share, and of the results, () of those that are no sums.
+#: The dims of what has rows, the names that tell rows apart, and what has sizes that are given; and the dims of what has a number for each row, of what rows share, and of the results, () of those that are no sums.
 Names = tuple[Dims, tuple[str, ...], tuple[str, ...], tuple[Dims, ...], tuple[Dims, ...], tuple[Dims, ...]]
 
 
@@ -141,8 +140,10 @@ def _parts(dim: tuple[str, ...], size: int, given: dict[str, int]) -> dict[str, 
     """The sizes of what a dim is taken as, of which one may follow from the others."""
     known = math.prod([given[name] for name in dim if name in given])
     unknown = [name for name in dim if name not in given]
-    if len(unknown) > 1 or (unknown and (known <= 0 or size % known)) or (not unknown and size != known):
-        sizes = ", ".join([f"{name} = {given[name]}" for name in dim if name in given])
+    fits = (known > 0 and size % known == 0) if unknown else size == known
+    whole = " * ".join(dim)
+    if len(unknown) > 1 or not fits or given.get(whole, size) != size:
+        sizes = ", ".join([f"{name} = {given[name]}" for name in dict.fromkeys((*dim, whole)) if name in given])
         raise RuntimeError(f"expected a dim of {_written((dim,))}, where {sizes}, but got one of size {size}")
     return {name: (given[name] if name in given else size // known,) for name in dim}
 
