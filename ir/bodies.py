@@ -7,7 +7,7 @@ kernels, and, in ``codegen/derive/rows.py``, gradients and tangents.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from itertools import combinations
@@ -206,14 +206,14 @@ class Body:
 
     @property
     def over_tables(self) -> bool:
-        """Whether rows are those of tables: with numbers of their own, sums over them, a mask, or named dims."""
+        """Whether rows are those of tables: with numbers of their own or sums, a mask, or named dims."""
         return bool(self.singles or self.sums or self.masked or self.named)
 
     @property
     def has_kernels(self) -> bool:
         """Whether machine code may compute it: what is summed over rows needs nothing of whole rows.
 
-        Rows that are not along the last dims have kernels where nothing is shared by them or summed over them.
+        Rows that are not along the last dims have kernels if nothing is shared by them, or summed over them.
         """
         if self.named is not None and not self.named.rows_end and (self.sums or self.shared):
             return False
@@ -297,7 +297,9 @@ class Body:
         count = range(len(self.optional) + 1)
         ways = [absent for n in count for absent in combinations(self.optional, n)]
         if self.named is not None and not self.named.rows_end:
-            return [turned(self.kernel(name, absent)) for absent in ways for turned in (self._down, self._planes)]
+            plain = [self.kernel(name, absent) for absent in ways]
+            beside = [kernel.side_by_side(self.names_of_numbers, IN_COLUMNS) for kernel in plain]
+            return [*beside, *[kernel.in_parts(IN_PLANES) for kernel in plain]]
         of_rows = [self.kernel(name, absent) for absent in ways if len(self.sums) < len(self.results)]
         return [*of_rows, *[kernel for absent in ways for kernel in self._kernels_of_sums(name, absent)]]
 
@@ -335,26 +337,7 @@ class Body:
         """The native kernel over rows side by side; None where results have rows, or these share some."""
         if any(self.kept) or self.shared or self.over_tables:
             return None
-        return self._down(self.kernel(name))
-
-    def _down(self, kernel: NativeKernel) -> NativeKernel:
-        """The same over rows side by side."""
-        numbers = self.names_of_numbers
-
-        def turned(o: Operand) -> Operand:
-            return o if o.name in numbers else replace(o, dims=(DOWN, *o.dims) if o.dims else (LENGTH,))
-
-        inputs, outputs = [tuple(map(turned, side)) for side in kernel.sides]
-        statements = tuple([(target, replaced(e, {LENGTH: Name(DOWN)})) for target, e in kernel.statements])
-        name = f"{kernel.name}{IN_COLUMNS}"
-        return replace(kernel, name=name, inputs=inputs, outputs=outputs, statements=statements)
-
-    def _planes(self, kernel: NativeKernel) -> NativeKernel:
-        """The same over rows that are along two dims."""
-        inputs, outputs = [
-            tuple([replace(o, dims=(DOWN, *o.dims)) if o.dims else o for o in side]) for side in kernel.sides
-        ]
-        return replace(kernel, name=f"{kernel.name}{IN_PLANES}", inputs=inputs, outputs=outputs)
+        return self.kernel(name).side_by_side(self.names_of_numbers, IN_COLUMNS)
 
     def kernel(self, name: str, absent: Collection[str] = ()) -> NativeKernel:
         """The native kernel, over rows that are contiguous, with what is one number for each of them."""

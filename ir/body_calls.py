@@ -29,7 +29,9 @@ class BodyCall:
     singles: tuple[Expr, ...]
     shared: tuple[Expr, ...]
     numbers: tuple[Expr, ...]
-    named: tuple[Expr, ...] = ()  # the dims of operands that have names, and sizes, in the place of where rows are
+    named: tuple[
+        Expr, ...
+    ] = ()  # the dims of operands that have names, and sizes, in the place of where rows are
 
     def written(self) -> Call:
         """The call."""

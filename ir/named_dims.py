@@ -2,9 +2,9 @@
 
     over input[N, C: group * c, *p], weight[group * c] by N, group
 
-A name stands for dims of one size, which is that of an argument of the name. ``group * c`` is one dim, which is
-taken as two, and has the size ``C``, if that stands before it; ``*p`` are any number of dims, which are taken as
-one. Rows are what operands have at a place of the dims that stand behind ``by``.
+A name stands for dims of one size, which is that of an argument of the name. ``group * c`` is one dim, which
+is taken as two, and has the size ``C``, if that stands before it; ``*p`` are any number of dims, which are
+taken as one. Rows are what operands have at a place of the dims that stand behind ``by``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ class NamedDims:
 
     operands: tuple[tuple[str, Dims], ...]  # the first has rows
     by: tuple[str, ...]
-    sizes: tuple[tuple[str, str], ...]  # names, and whole dims as they are written, and arguments with their sizes
+    sizes: tuple[
+        tuple[str, str], ...
+    ]  # names, and whole dims as they are written, and arguments with their sizes
     sums: tuple[tuple[str, Dims], ...] = ()  # of results that are sums over all dims that they have not
 
     @property
@@ -58,7 +60,7 @@ class NamedDims:
         return tuple([i for i, name in enumerate(names_of(self.rows)) if name not in own])
 
     def told(self, singles: Sequence[str], shared: Sequence[str], results: Sequence[str]) -> Expr:
-        """As kernels are told: the dims of rows, ``by``, whose sizes are given, and the dims of all others."""
+        """As kernels are told: the dims of rows, ``by``, what has given sizes, and the dims of all others."""
         known, sums = dict(self.operands), dict(self.sums)
         others = [tuple([known[name] for name in of]) for of in (singles, shared)]
         of_sums = tuple([sums.get(name, ()) for name in results])

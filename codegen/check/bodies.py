@@ -236,7 +236,9 @@ class _BodyReader:
         text, dims = str(self.located.value), dict(self.named.operands)
         if [*dims] != self.tensors:
             expected = f"over {', '.join(f'{name}[...]' for name in self.tensors)}"
-            self.wrong("a body is over all tensors of the operator", 0, len(text.partition("\n")[0]), expected)
+            self.wrong(
+                "a body is over all tensors of the operator", 0, len(text.partition("\n")[0]), expected
+            )
             return None
         self.rows = tuple([name for name in dims if dims[name] == self.named.rows])
         self.singles = tuple([name for name in dims if names_of(dims[name]) == self.named.by])
@@ -328,7 +330,9 @@ class _BodyReader:
         dims, names = read_dims(index, self.wrong), names_of(self.named.rows)
         if names_of(dims) != tuple([name for name in names if name in names_of(dims)]):
             expected = f"dims of {self.rows[0]}, in their order: {', '.join(names)}"
-            self.wrong("a sum over rows has other dims", index.span[0], index.span[1] - index.span[0], expected)
+            self.wrong(
+                "a sum over rows has other dims", index.span[0], index.span[1] - index.span[0], expected
+            )
         return dims
 
     def is_computed(self, value: Expr) -> bool:

@@ -34,7 +34,7 @@ def is_named(body: Located) -> bool:
 
 
 def read_dims(index: Expr, wrong: Wrong, wholes: dict[str, str] | None = None) -> Dims:
-    """The dims that an index names; mistakes are reported. ``wholes`` gets what stands before colons, by dims."""
+    """The dims that an index names; ``wholes`` gets what stands before colons. Mistakes are reported."""
     found: list[tuple[str, ...]] = []
     for part in index.elements if isinstance(index, Elements) else (index,):
         match part:
@@ -45,7 +45,12 @@ def read_dims(index: Expr, wrong: Wrong, wholes: dict[str, str] | None = None) -
         before = names_of(tuple(found))
         twice = [n for i, n in enumerate(names_of((names,))) if n in (*before, *names[:i])]
         if not names:
-            _at(wrong, "each dim has a name", part, "c, group * c of one that is taken as two, or *p for any number")
+            _at(
+                wrong,
+                "each dim has a name",
+                part,
+                "c, group * c of one that is taken as two, or *p for any number",
+            )
         elif twice:
             _at(wrong, f'"{twice[0]}" is there already', part, "each dim once")
         found.append(names)
@@ -101,6 +106,11 @@ def read_head(schema: Schema, located: Located, wrong: Wrong) -> NamedDims | Non
             wrong(f'"{operand}" has other dims', located.value.index(f"{operand}["), len(operand), expected)
     integers = [a.name for a in schema.arguments if str(a.type) in _INTEGERS]
     for size in [size for size in wholes.values() if size not in integers]:
-        wrong(f'"{size}" is no int argument', located.value.index(f"{size}:"), len(size), one_of(integers or ["an int"]))
+        wrong(
+            f'"{size}" is no int argument',
+            located.value.index(f"{size}:"),
+            len(size),
+            one_of(integers or ["an int"]),
+        )
     sizes = *[(n, n) for n in names if n in integers], *wholes.items()
     return NamedDims(tuple(operands), tuple([n for n in names if n in by]), sizes)

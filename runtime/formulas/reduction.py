@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
 
 Dims = int | Sequence[int] | None
+Shape = tuple[int, ...]
 Number = int | float
 
 

@@ -14,7 +14,8 @@ Array = Any
 Shape = tuple[int, ...]
 #: Of each dim the names that it is taken as; of any number of dims "*" and a name.
 Dims = tuple[tuple[str, ...], ...]
-#: The dims of what has rows, the names that tell rows apart, and what has sizes that are given; and the dims of what has a number for each row, of what rows share, and of the results, () of those that are no sums.
+#: The dims of what has rows, the names that tell rows apart, and what has sizes that are given; and the dims
+#: of what has a number for each row, of what rows share, and of results, () of those that are no sums.
 Names = tuple[Dims, tuple[str, ...], tuple[str, ...], tuple[Dims, ...], tuple[Dims, ...], tuple[Dims, ...]]
 
 
@@ -41,9 +42,10 @@ class Plan(NamedTuple):
     def fits(self, dtype: Any, operands: Sequence[Array | None]) -> bool:
         """Whether all operands are of a dtype, and of the shapes that they should have."""
         for array, shape in zip(operands, self.shapes, strict=True):
-            if array is not None:
-                if array.shape != shape or (array.dtype is not dtype and array.dtype != dtype):
-                    return False
+            if array is None:
+                continue
+            if array.shape != shape or (array.dtype is not dtype and array.dtype != dtype):
+                return False
         return True
 
     def along(self, beside: Shape) -> Shape:
@@ -51,9 +53,13 @@ class Plan(NamedTuple):
         return tuple([n if d in self.axes else beside[d] for d, n in enumerate(self.rows.beside)])
 
     def check(
-        self, rows: Sequence[Array], singles: Sequence[Array | None], shared: Sequence[Array | None], nonempty: str
+        self,
+        rows: Sequence[Array],
+        singles: Sequence[Array | None],
+        shared: Sequence[Array | None],
+        nonempty: str,
     ) -> None:
-        """RuntimeError for operands of other shapes, IndexError for rows without elements that should have some."""
+        """RuntimeError for other shapes, IndexError for rows without elements that should have some."""
         one_shape([tuple(a.shape) for a in rows])
         for seen, array in zip(self.singles, singles, strict=True):
             check_singles(seen.shape, [] if array is None else [tuple(array.shape)])
@@ -66,7 +72,6 @@ class Plan(NamedTuple):
     def rows_end(self) -> bool:
         """Whether rows are along the last dims."""
         return self.axes[:1] == (len(self.rows.beside) - len(self.axes),)
-
 
 
 def plan_of(names: Names, count: int, kept: tuple[bool, ...], shape: Shape, given: tuple[int, ...]) -> Plan:
@@ -109,12 +114,12 @@ def _seen(sizes: dict[str, Shape], dims: Dims) -> Seen:
 
 
 def beside_of(rows: Dims, shape: Shape, sized: Sequence[str], given: Sequence[int], dims: Dims) -> Shape:
-    """The shape with a dim for each name of what has ``dims``, beside rows of a ``shape``. Errors of ``sizes_of``."""
+    """The shape with a dim for each name of what has ``dims``, beside rows. Errors of ``sizes_of``."""
     return _seen(sizes_of(rows, shape, sized, given), dims).beside
 
 
 def sizes_of(rows: Dims, shape: Shape, sized: Sequence[str], given: Sequence[int]) -> dict[str, Shape]:
-    """By the names of dims their sizes, of which any number of dims has several; those of ``sized`` are given.
+    """By the names of dims their sizes, any number of dims having several; those of ``sized`` are given.
 
     RuntimeError for a shape that the names do not fit.
     """
@@ -143,7 +148,9 @@ def _parts(dim: tuple[str, ...], size: int, given: dict[str, int]) -> dict[str, 
     fits = (known > 0 and size % known == 0) if unknown else size == known
     whole = " * ".join(dim)
     if len(unknown) > 1 or not fits or given.get(whole, size) != size:
-        sizes = ", ".join([f"{name} = {given[name]}" for name in dict.fromkeys((*dim, whole)) if name in given])
+        sizes = ", ".join(
+            [f"{name} = {given[name]}" for name in dict.fromkeys((*dim, whole)) if name in given]
+        )
         raise RuntimeError(f"expected a dim of {_written((dim,))}, where {sizes}, but got one of size {size}")
     return {name: (given[name] if name in given else size // known,) for name in dim}
 

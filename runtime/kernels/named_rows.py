@@ -1,7 +1,7 @@
 """Operators over rows of named dims that are declared by their bodies.
 
-Native kernels go over rows that are along the last dims, with what some rows share beside them; over rows that
-lie side by side; and over rows in parts, which lie anywhere. Else large arrays are computed in blocks of rows.
+Native kernels go over rows that are along the last dims, with what some rows share beside them; over rows
+that lie side by side; and over rows in parts, which lie anywhere. Else large arrays are computed in blocks.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from ..core.costs import CHANNEL_PLACES, ROWS_LARGE
 from ..machine_code import Kernels, shared_from
-from .bodies import DOUBLED, Form, Results, _narrowed, _widened, given, known, several
+from .bodies import DOUBLED, Form, Results, given, known, narrowed, several, widened
 from .copies import in_rows
 from .dtypes import FLOAT32, REDUCED
 from .named_dims import Names, Plan, Seen, plan_of
@@ -61,11 +61,14 @@ def run_body_by_names(
         dtype = FLOAT32 if own.char in REDUCED else own
         rows = [converted(a, dtype) for a in rows]
         singles, shared = [
-            [None if a is None else converted(a, dtype).reshape(seen.shape) for a, seen in zip(of, all_of, strict=True)]
+            [
+                None if a is None else converted(a, dtype).reshape(seen.shape)
+                for a, seen in zip(of, all_of, strict=True)
+            ]
             for of, all_of in ((singles, plan.singles), (shared, plan.shared))
         ]
         found = run_body_by_names(kernels, name, form, results, names, sizes, rows, singles, shared, *numbers)
-        return given([_narrowed(a, own) for a in several(found)])
+        return given([narrowed(a, own) for a in several(found)])
     if kernels is not None and way is not None:
         of_all = [own.type(n) for n in numbers]
         found = way.results(kernels, name, rows, [a for a in singles if a is not None], shared, of_all)
@@ -75,8 +78,8 @@ def run_body_by_names(
         plan.check(rows, singles, shared, nonempty)
     if not wide or own not in DOUBLED:
         return given(_by_form(form, plan, results, len(rows), operands, numbers))
-    found = _by_form(form, plan, results, len(rows), [_widened(a) for a in operands], numbers)
-    return given([_narrowed(a, own) for a in found])
+    found = _by_form(form, plan, results, len(rows), [widened(a) for a in operands], numbers)
+    return given([narrowed(a, own) for a in found])
 
 
 @lru_cache(maxsize=1024)
@@ -103,9 +106,9 @@ def _way_of(
 
 
 class _Tables:
-    """How native kernels go over rows along the last dims: those of results with rows or numbers, and of sums.
+    """How native kernels go over rows along the last dims: one of results with rows and numbers, one of sums.
 
-    Rows are told apart by ``lead``, and in ``groups`` by what operands and results have that not all rows share.
+    Rows are told apart by the first dims, and behind those by what only some of them share.
     """
 
     def __init__(
@@ -193,10 +196,15 @@ class _Tables:
 
 
 class _Parts:
-    """How native kernels go over rows that are told apart along one dim of three: side by side, or in parts."""
+    """How native kernels go over rows told apart along one dim of three: side by side, or in parts."""
 
     def __init__(
-        self, plan: Plan, laid: Shape, kept: Sequence[bool], dtypes: Sequence[np.dtype[Any]], asked: Sequence[bool]
+        self,
+        plan: Plan,
+        laid: Shape,
+        kept: Sequence[bool],
+        dtypes: Sequence[np.dtype[Any]],
+        asked: Sequence[bool],
     ) -> None:
         self.laid, self.kept, self.dtypes = laid, kept, dtypes
         self.shapes = [seen.shape if want else None for seen, want in zip(plan.results, asked, strict=True)]
@@ -268,9 +276,12 @@ class _Parts:
 
 
 def _summed(seen: Seen, whole: Shape) -> Callable[[Array], Array]:
-    """What gives a result of sums over what tells rows apart: along the dims of ``whole`` that it has not, too."""
+    """What gives a result of sums of rows with dims ``whole``: the sum along those that it has not, too."""
     own = seen.beside[len(seen.beside) - len(whole) :]
-    order = [*[d for d, n in enumerate(own) if n == whole[d]], *[d for d, n in enumerate(own) if n != whole[d]]]
+    order = [
+        *[d for d, n in enumerate(own) if n == whole[d]],
+        *[d for d, n in enumerate(own) if n != whole[d]],
+    ]
     size, shape = math.prod(own), seen.shape
     if size == math.prod(whole):
         return lambda a: a.reshape(shape)
@@ -280,7 +291,7 @@ def _summed(seen: Seen, whole: Shape) -> Callable[[Array], Array]:
 
 
 def _spread(shape: Shape, whole: Shape, row: Shape) -> Callable[[Array], Array]:
-    """What gives an operand a value for each element of ``whole``, as rows; ``shape`` is what it has of that."""
+    """What gives an operand a value for each element of ``whole``, as rows; ``shape`` is its own."""
     have = [d for d, n in enumerate(whole) if shape[d] == n]
     if have != list(range(len(have))):
         return lambda a: np.broadcast_to(a.reshape(shape), whole).reshape(row)
@@ -303,9 +314,17 @@ def _by_form(
     shapes = [shape] * count + [seen.beside for seen in plan.others]
     arrays = [None if a is None else a.reshape(of) for a, of in zip(operands, shapes, strict=True)]
     for i, array in enumerate(arrays):
-        if array is not None and i >= count + len(plan.singles):  # what rows share has a value for all of a row
+        if array is not None and i >= count + len(
+            plan.singles
+        ):  # what rows share has a value for all of a row
             arrays[i] = np.broadcast_to(array, plan.along(array.shape))
-    before = partial(folded, None), partial(scanned, None), axes, plan.length, *(() if asked is None else (asked,))
+    before = (
+        partial(folded, None),
+        partial(scanned, None),
+        axes,
+        plan.length,
+        *(() if asked is None else (asked,)),
+    )
     call = partial(form, *before)  # type: ignore[arg-type]
     others = [d for d in range(len(shape)) if d not in axes]
     dim = max(others, key=lambda d: shape[d])
@@ -321,7 +340,8 @@ def _by_form(
         empty = [(of, dtype) if want else None for of, dtype, want in zip(made, dtypes, wanted, strict=True)]
         found = _in_blocks(call, dim, arrays, numbers, empty)
     return [
-        a.reshape(seen.shape) if want else None for a, seen, want in zip(found, plan.results, wanted, strict=True)
+        a.reshape(seen.shape) if want else None
+        for a, seen, want in zip(found, plan.results, wanted, strict=True)
     ]
 
 
@@ -332,7 +352,7 @@ def _in_blocks(
     numbers: Sequence[float],
     made: Sequence[tuple[Shape, np.dtype[Any]] | None],
 ) -> list[Array | None]:
-    """What a form makes of blocks of arrays along a dim; results that have it not are sums of those of blocks."""
+    """What a form makes of blocks of arrays along a dim; results that have it not are sums of blocks'."""
     first = arrays[0]
     count = first.shape[dim]
     step = rows_of_block(first.size // count * first.itemsize)

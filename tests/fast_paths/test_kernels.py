@@ -464,8 +464,8 @@ def test_numbers_beside_rows_are_one_for_each() -> None:
     left: list[int] = []
 
     @fast_paths.fast_path(
-        "fetch_kernel kernels.native_group_norm_backward_of_rows_without_weight; local g; local x; local mean; "
-        "local rstd; constant -1; constant False; rows 4; give"
+        "fetch_kernel kernels.native_group_norm_backward_of_rows_without_weight; local g; local x; "
+        "local mean; local rstd; constant -1; constant False; rows 4; give"
     )
     def gradient(g: Any, x: Any, mean: Any, rstd: Any) -> Any:
         left.append(1)

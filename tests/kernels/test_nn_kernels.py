@@ -249,7 +249,9 @@ def test_batch_norm(training: bool) -> None:
         saved = [grad, x, w, *running, *got[1:], training, 1e-3, [True] * 3]
         check_gradients(on_arrays(ops.native_batch_norm_backward, *saved), out, [s, t, u], grad)
     with pytest.raises(RuntimeError, match="a number for each row, of shape \\[3\\], but got \\[2\\]"):
-        tengen.ops.aten.native_batch_norm(tengen.rand(4, 3), tengen.rand(2), None, None, None, True, 0.1, 1e-5)
+        tengen.ops.aten.native_batch_norm(
+            tengen.rand(4, 3), tengen.rand(2), None, None, None, True, 0.1, 1e-5
+        )
 
 
 @pytest.mark.parametrize("scale", [False, True])

@@ -72,5 +72,8 @@ def run_body_by_names(
     wanted = asked or (True,) * len(kinds)
     made = zip(plan.results, kinds, wanted, strict=True)
     return given(
-        [MetaArray(seen.shape, result_dtype(kind, rows[0].dtype)) if want else None for seen, kind, want in made]
+        [
+            MetaArray(seen.shape, result_dtype(kind, rows[0].dtype)) if want else None
+            for seen, kind, want in made
+        ]
     )
