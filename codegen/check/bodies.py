@@ -173,7 +173,7 @@ class _BodyReader:
         #: The results that are sums over rows.
         self.sums: set[str] = set()
         #: The dims of operands, where they have names, and of such sums.
-        self.named: NamedDims | None = None
+        self.of_names: NamedDims | None = None
         self.dims_of_sums: dict[str, Dims] = {}
         #: Names that are a place in each row.
         self.places: set[str] = set()
@@ -224,24 +224,24 @@ class _BodyReader:
             tuple(self.results),
             self.wide,
             tuple(self.computed.items()),
-            self.named and replace(self.named, sums=tuple(self.dims_of_sums.items())),
+            self.of_names and replace(self.of_names, sums=tuple(self.dims_of_sums.items())),
         )
         return made if self.good else None
 
     def named_head(self) -> str | None:
         """The first line where dims have names: "", for no argument says over which dims rows are."""
-        self.named = read_head(self.schema, self.located, self.wrong)
-        if self.named is None:
+        self.of_names = read_head(self.schema, self.located, self.wrong)
+        if self.of_names is None:
             return None
-        text, dims = str(self.located.value), dict(self.named.operands)
+        text, dims = str(self.located.value), dict(self.of_names.operands)
         if [*dims] != self.tensors:
             expected = f"over {', '.join(f'{name}[...]' for name in self.tensors)}"
             self.wrong(
                 "a body is over all tensors of the operator", 0, len(text.partition("\n")[0]), expected
             )
             return None
-        self.rows = tuple([name for name in dims if dims[name] == self.named.rows])
-        self.singles = tuple([name for name in dims if names_of(dims[name]) == self.named.by])
+        self.rows = tuple([name for name in dims if dims[name] == self.of_names.rows])
+        self.singles = tuple([name for name in dims if names_of(dims[name]) == self.of_names.by])
         self.shared = tuple([name for name in dims if name not in (*self.rows, *self.singles)])
         self.numbers |= {*self.singles}
         head = HEAD.match(text)
@@ -289,7 +289,7 @@ class _BodyReader:
     def statement(self, target: Expr, value: Expr) -> tuple[str, Expr] | None:
         """An assignment; what it assigns is known from there on."""
         match target:
-            case Subscript(Name(name) as result, index) if self.named is not None:
+            case Subscript(Name(name) as result, index) if self.of_names is not None:
                 self.dims_of_sums[name], target = self.dims_of_sum(index), result
         if not isinstance(target, Name):
             self.wrong("a body has assignments to names", target.span[0], expected="name = expression")
@@ -326,8 +326,8 @@ class _BodyReader:
 
     def dims_of_sum(self, index: Expr) -> Dims:
         """The dims of a sum over rows, which are among those of the operands."""
-        assert self.named is not None
-        dims, names = read_dims(index, self.wrong), names_of(self.named.rows)
+        assert self.of_names is not None
+        dims, names = read_dims(index, self.wrong), names_of(self.of_names.rows)
         if names_of(dims) != tuple([name for name in names if name in names_of(dims)]):
             expected = f"dims of {self.rows[0]}, in their order: {', '.join(names)}"
             self.wrong(
@@ -362,8 +362,8 @@ class _BodyReader:
                 self.sums.add(name)
                 self.check(row)
                 self.takes_row(function, row, value.span[0])
-                if self.named is not None and name not in self.dims_of_sums:
-                    expected = f"{name}[{', '.join(self.named.by)}] = {function}(x)"
+                if self.of_names is not None and name not in self.dims_of_sums:
+                    expected = f"{name}[{', '.join(self.of_names.by)}] = {function}(x)"
                     self.wrong("which dims the sum has is not said", value.span[0], len(function), expected)
             case _:
                 self.check(value)
