@@ -278,9 +278,9 @@ class RowsGraph(Graph):
 
     def with_dim(self, name: str) -> Expr:
         """A name; what has the shape of a result that is one number for each row gets the dim back."""
-        if (dims := self.dims_of.get(name.removesuffix("_t"))) is not None:
+        if (named := self.dims_of.get(name.removesuffix("_t"))) is not None:
             along = Constant(name.removesuffix("_t") in self.body.shared)
-            return self.helper("by_names", Name(name), *self.names, literal(dims), along)
+            return self.helper("by_names", Name(name), *self.names, literal(named), along)
         if name.removesuffix("_t") in (*self.body.shared, *self.columns):
             return self.helper("beside", Name(name), Name(self.body.rows[0]), self.dims)
         if name.removesuffix("_t") not in self.fewer:

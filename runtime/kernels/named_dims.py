@@ -74,7 +74,7 @@ class Plan(NamedTuple):
         return self.axes[:1] == (len(self.rows.beside) - len(self.axes),)
 
 
-def plan_of(names: Names, count: int, kept: tuple[bool, ...], shape: Shape, given: tuple[int, ...]) -> Plan:
+def plan_of(names: Names, count: int, kept: Sequence[bool], shape: Shape, given: tuple[int, ...]) -> Plan:
     """The plan for ``count`` operands with rows of a shape, where arguments have given these sizes.
 
     ``kept`` says which results have elements along rows. RuntimeError for a shape that the names do not fit.

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..core.costs import CHANNEL_PLACES, ROWS_LARGE
 from ..machine_code import Kernels, shared_from
-from .bodies import DOUBLED, Form, Results, given, known, narrowed, several, widened
+from .bodies import DOUBLED, Form, Results, given, known, narrowed, several, widened, written_out
 from .copies import in_rows
 from .dtypes import FLOAT32, REDUCED
 from .named_dims import Names, Plan, Seen, plan_of
@@ -312,20 +312,12 @@ def _by_form(
     wanted = asked or (True,) * len(kinds)
     shape, axes = plan.rows.beside, plan.axes
     shapes = [shape] * count + [seen.beside for seen in plan.others]
-    arrays = [None if a is None else a.reshape(of) for a, of in zip(operands, shapes, strict=True)]
-    for i, array in enumerate(arrays):
-        if array is not None and i >= count + len(
-            plan.singles
-        ):  # what rows share has a value for all of a row
-            arrays[i] = np.broadcast_to(array, plan.along(array.shape))
-    before = (
-        partial(folded, None),
-        partial(scanned, None),
-        axes,
-        plan.length,
-        *(() if asked is None else (asked,)),
-    )
-    call = partial(form, *before)  # type: ignore[arg-type]
+    arrays: list[Any] = [None if a is None else a.reshape(of) for a, of in zip(operands, shapes, strict=True)]
+    first = count + len(plan.singles)
+    for i, a in enumerate(arrays[first:], first):  # what rows share has a value for all of a row
+        arrays[i] = None if a is None else np.broadcast_to(a, plan.along(a.shape))
+    before = partial(folded, None), partial(scanned, None), axes, plan.length
+    call = partial(written_out(form), *before, *(() if asked is None else (asked,)))
     others = [d for d in range(len(shape)) if d not in axes]
     dim = max(others, key=lambda d: shape[d])
     if arrays[0].size <= ROWS_LARGE or shape[dim] == 1:
@@ -348,7 +340,7 @@ def _by_form(
 def _in_blocks(
     call: Callable[..., Any],
     dim: int,
-    arrays: Sequence[Array | None],
+    arrays: Sequence[Any],
     numbers: Sequence[float],
     made: Sequence[tuple[Shape, np.dtype[Any]] | None],
 ) -> list[Array | None]:
@@ -357,7 +349,7 @@ def _in_blocks(
     count = first.shape[dim]
     step = rows_of_block(first.size // count * first.itemsize)
     summed = [of is not None and of[0][dim] != count for of in made]
-    out = [
+    out: list[Any] = [
         None if of is None else np.empty((blocks_of(count, step), *of[0]) if apart else of[0], of[1])
         for of, apart in zip(made, summed, strict=True)
     ]

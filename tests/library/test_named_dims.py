@@ -58,6 +58,14 @@ OPERATORS = """\
   errors: ["[2, 3, 4], [3], [2, 3, 4]: RuntimeError", "[2, 3, 4], [4], [2, 4]: RuntimeError"]
   reference: np.mean(self * weight - weight.mean() * other, axis=(0, -1)) + weight.max()
 
+- func: greatest_of(Tensor self) -> Tensor
+  body: |
+    over self[b, c, *p] by b, c
+    out = max(self)
+  samples: ["distinct([2, 3, 4])", "distinct([2, 3, 4, 2])", "[2, 3]"]
+  errors: ["[2, 3, 0]: IndexError", "[3]: RuntimeError"]
+  reference: np.max(self, axis=tuple(range(2, self.ndim)))
+
 - func: >
     grouped_backward_of(Tensor self, Tensor near, Tensor? weight, int groups, bool[3] output_mask) ->
     (Tensor, Tensor, Tensor)
@@ -114,6 +122,7 @@ calls = {
     ops.grouped_of: (x, weight, weight.sin(), 2),
     ops.channelled_of: (x, weight, weight + 1),
     ops.placed_of: (x, weight[:4], x.cos()),
+    ops.greatest_of: (x,),
 }
 for mask in itertools.product((False, True), repeat=3):
     calls[lambda *args, mask=mask: ops.grouped_backward_of(*args, 3, mask)] = (x, near, weight)
@@ -150,6 +159,8 @@ def test_all_that_follows(workshop: Workshop) -> None:
     tests.mkdir()
     (tests / "references.py").write_text(REFERENCES)
     workshop.tengen("gen", folder="rowlib")
-    names = [f"rowlib::{name}_of" for name in ("grouped", "channelled", "placed", "grouped_backward")]
-    assert "4 operators verified" in workshop.tengen("verify", "--strict", *names, folder="rowlib")
+    names = [
+        f"rowlib::{name}_of" for name in ("grouped", "channelled", "placed", "greatest", "grouped_backward")
+    ]
+    assert "5 operators verified" in workshop.tengen("verify", "--strict", *names, folder="rowlib")
     workshop.python(NAMED)

@@ -106,7 +106,7 @@ def run_body_by_names(
     plan = plan_of(names, len(rows), kept, tuple(rows[0].shape), sizes)
     plan.check(rows, singles, shared, nonempty)
     own = rows[0].dtype
-    computed = xp.float64 if wide else own
+    computed = own if not wide else xp.complex128 if is_complex(xp, rows[0]) else xp.float64
     shapes = [plan.rows.beside] * len(rows) + [seen.beside for seen in plan.others]
     operands = [
         None if a is None else cast(xp, xp.reshape(a, of), computed)
@@ -115,8 +115,8 @@ def run_body_by_names(
     first = len(rows) + len(singles)
     operands[first:] = [a if a is None else xp.broadcast_to(a, plan.along(a.shape)) for a in operands[first:]]
     before = partial(folded, xp, None), partial(scanned, xp, None), plan.axes, plan.length
-    before = before if asked is None else (*before, asked)
-    found = several(form(*before, *operands, *known(numbers, plan.length)))  # type: ignore[operator]
+    call = partial(written_out(form), *before, *(() if asked is None else (asked,)))
+    found = several(call(*operands, *known(numbers, plan.length)))
     made = [None if a is None else xp.reshape(a, of.shape) for a, of in zip(found, plan.results, strict=True)]
     return given([a if a is None or not wide else xp.astype(a, narrowed(xp, a, own)) for a in made])
 
