@@ -322,7 +322,7 @@ def batch_norm_double_backward(
     return tuple([reshaped(g, s) for g, s in zip(got, shapes, strict=True)])  # type: ignore[return-value]
 
 
-def affine_norm_double_backward(
+def batch_norm_by_running_double_backward(
     grads: Grads,
     grad_out: Tensor,
     input: Tensor,

@@ -157,7 +157,7 @@ def batch_norm_backward_jvp(
     return reshaped(found, input.shape[1:2] if which else input.shape)
 
 
-def affine_norm_backward_jvp(
+def batch_norm_by_running_backward_jvp(
     which: int,
     grad_out: Tensor,
     grad_out_t: Tensor,
