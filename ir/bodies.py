@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from itertools import combinations
 
 from . import scans
@@ -33,6 +34,7 @@ from .expressions import (
     walk,
 )
 from .kernels import NativeKernel, Operand
+from .named_dims import NamedDims, literal
 from .scans import Scan
 from .stages import staged, together
 
@@ -61,14 +63,17 @@ LENGTH, FOLD, SCAN, AXIS = "n", "fold", "scan", "axis"
 MASK, ASKED = "output_mask", "asked"
 #: The argument that says whether a result that is one number for each row keeps the dim.
 KEEPDIM = "keepdim"
+#: What the capability's kernel is called with behind it that runs bodies whose dims have names.
+BY_NAMES = "_by_names"
 #: What stands for the namespace of native kernels in the kernel of a backend.
 NATIVE_KERNELS = "native_kernels"
 #: What may be all of a body, which is then called by its name.
 WHOLE = (*REDUCTIONS, *scans.SCANS)
 #: Numbers by their names.
 CONSTANTS = ("inf", "nan")
-#: What the name of a native kernel ends in whose rows lie side by side, and the dim along which these are.
-IN_COLUMNS, DOWN = "_in_columns", "m"
+#: What the name of a native kernel ends in whose rows lie side by side, and of one whose rows are along two
+#: dims; and the other of these.
+IN_COLUMNS, IN_PLANES, DOWN = "_in_columns", "_in_planes", "m"
 #: What stands in the name of a native kernel of sums over rows, before the numbers of its results.
 SUMS = "_sums"
 
@@ -132,6 +137,7 @@ class Body:
     results: tuple[str, ...]
     wide: bool = False  # whether all is computed in double precision
     computed: tuple[tuple[str, Expr], ...] = ()  # numbers that functions of kernels give, of n and arguments
+    named: NamedDims | None = None  # the dims of operands, where these have names
 
     @property
     def names_of_numbers(self) -> tuple[str, ...]:
@@ -162,9 +168,18 @@ class Body:
     @property
     def dims(self) -> Expr:
         """The dims of rows, as formulas write them."""
+        if self.named is not None:
+            return literal(self.named.axes)
         if not self.dim:
             return Elements("tuple", ())
         return Call(Name("last_dims"), (Name(self.dim),)) if self.sizes else Name(self.dim)
+
+    @property
+    def told(self) -> tuple[Expr, ...]:
+        """What kernels are told of dims that have names, and the sizes that arguments have."""
+        if self.named is None:
+            return ()
+        return self.named.told(self.singles, self.shared, self.results), self.named.given
 
     @property
     def kept(self) -> tuple[bool, ...]:
@@ -193,12 +208,17 @@ class Body:
 
     @property
     def over_tables(self) -> bool:
-        """Whether rows are taken as those of tables: with numbers of their own, sums over them, or a mask."""
-        return bool(self.singles or self.sums or self.masked)
+        """Whether rows are those of tables: with numbers of their own or sums, a mask, or named dims."""
+        return bool(self.singles or self.sums or self.masked or self.named)
 
     @property
     def has_kernels(self) -> bool:
-        """Whether machine code may compute it: what is summed over rows needs nothing of whole rows."""
+        """Whether machine code may compute it: what is summed over rows needs nothing of whole rows.
+
+        Rows that are not along the last dims have kernels if nothing is shared by them, or summed over them.
+        """
+        if self.named is not None and not self.named.rows_end and (self.sums or self.shared):
+            return False
         known = self.inlined()
         apart = [is_elementwise(known[i]) and LENGTH not in names_in(known[i]) for i in self.sums]
         return all(apart)
@@ -244,7 +264,8 @@ class Body:
 
     def stages(self, name: str) -> tuple[NativeKernel, ...]:
         """The native kernels of the parts of one long row; none where there are no such."""
-        return () if any(self.kept) or self.shared or self.optional else staged(self.kernel(name))
+        whole = any(self.kept) or self.shared or self.optional or self.named
+        return () if whole else staged(self.kernel(name))
 
     @property
     def nonempty(self) -> str:
@@ -277,6 +298,10 @@ class Body:
         """The native kernels: one for each set of optional operands that are None."""
         count = range(len(self.optional) + 1)
         ways = [absent for n in count for absent in combinations(self.optional, n)]
+        if self.named is not None and not self.named.rows_end:
+            plain = [self.kernel(name, absent) for absent in ways]
+            beside = [kernel.side_by_side(self.names_of_numbers, IN_COLUMNS) for kernel in plain]
+            return [*beside, *[kernel.in_parts(IN_PLANES) for kernel in plain]]
         of_rows = [self.kernel(name, absent) for absent in ways if len(self.sums) < len(self.results)]
         return [*of_rows, *[kernel for absent in ways for kernel in self._kernels_of_sums(name, absent)]]
 
@@ -288,7 +313,7 @@ class Body:
         for some in [some for n in range(1, len(there) + 1) for some in combinations(there, n)]:
             names = [self.results[i] for i in some]
             inputs = [Operand(row, (DOWN, LENGTH)) for row in self.rows]
-            inputs += [Operand(single, (DOWN,)) for single in self.singles]
+            inputs += [Operand(single, (DOWN,)) for single in self.singles if single not in absent]
             inputs += [Operand(row, (LENGTH,)) for row in self.shared if row not in absent]
             inputs += [Operand(n) for n in self.numbers]
             outputs = [Operand(n, (LENGTH,)) for n in names]
@@ -314,17 +339,12 @@ class Body:
         """The native kernel over rows side by side; None where results have rows, or these share some."""
         if any(self.kept) or self.shared or self.over_tables:
             return None
-        plain = self.kernel(name)
-        inputs = [Operand(o.name, (DOWN, LENGTH), o.dtype) if o.dims else o for o in plain.inputs]
-        outputs = [Operand(o.name, (LENGTH,), o.dtype) for o in plain.outputs]
-        statements = [(target, replaced(expr, {LENGTH: Name(DOWN)})) for target, expr in plain.statements]
-        name = f"{name}{IN_COLUMNS}"
-        return NativeKernel(name, tuple(inputs), tuple(outputs), tuple(statements), wide=self.wide)
+        return self.kernel(name).side_by_side(self.names_of_numbers, IN_COLUMNS)
 
     def kernel(self, name: str, absent: Collection[str] = ()) -> NativeKernel:
         """The native kernel, over rows that are contiguous, with what is one number for each of them."""
         inputs = [Operand(row, (LENGTH,)) for row in self.rows]
-        inputs += [Operand(single) for single in self.singles]
+        inputs += [Operand(single) for single in self.singles if single not in absent]
         inputs += [Operand(row, (LENGTH,)) for row in self.shared if row not in absent]
         inputs += [Operand(n) for n in self.names_of_numbers]
         outputs = [
@@ -342,10 +362,12 @@ class Body:
         Reductions keep the axes.
         """
         needed = self._needed() if self.masked else {}
+        sums = {} if self.named is None else {n: self.named.missing(dims) for n, dims in self.named.sums}
         steps: list[Expr] = []
         known: dict[Expr, Expr] = {}
         for target, expr in self.statements:
-            value = rewritten(rewritten(_asked(expr), _of_arrays), lambda part: known.get(part, part))
+            arrays = partial(_of_arrays, across=sums.get(target))
+            value = rewritten(rewritten(_asked(expr), arrays), lambda part: known.get(part, part))
             value = _where_asked(value, needed.get(target, ()))
             known[value] = Name(target)
             steps.append(Assigned(target, value))
@@ -544,13 +566,15 @@ def _tested(name: str, row: Expr, is_condition: bool) -> Expr:
     return Operation("~x", (Call(Name("any"), (fails,)),))
 
 
-def _of_arrays(expr: Expr) -> Expr:
-    """A part of a body as a function of the array namespace."""
+def _of_arrays(expr: Expr, across: tuple[int, ...] | None) -> Expr:
+    """A part of a body as a function of the array namespace; ``across`` are the axes of a sum over rows."""
     if (scan := Scan.read(expr)) is not None:
         return scan.called(Name(SCAN), Name(AXIS))
     match expr:
         case Call(Name(name), (value,)) if name == CONSTANT:
             return value
+        case Call(Name(name), (row,)) if name == COLUMN_SUM and across is not None:
+            return Call(Name(FOLD), (Constant("sum"), row, literal(across)))
         case Call(Name(name), (row,)) if is_reduction(expr) or name == COLUMN_SUM:
             return Call(Name(FOLD), (Constant(name), row, Name(AXIS)))
         case Subscript(row, place):

@@ -29,6 +29,9 @@ class BodyCall:
     singles: tuple[Expr, ...]
     shared: tuple[Expr, ...]
     numbers: tuple[Expr, ...]
+    named: tuple[
+        Expr, ...
+    ] = ()  # the dims of operands that have names, and sizes, in the place of where rows are
 
     def written(self) -> Call:
         """The call."""
@@ -36,13 +39,13 @@ class BodyCall:
         facts = map(Constant, (self.together, self.nonempty, self.wide))
         results = Elements("tuple", (kept, kinds, *facts, self.asked))
         operands = [Elements("tuple", of) for of in (self.rows, self.singles, self.shared)]
-        where = self.dim, Constant(self.sizes), self.keepdim, self.dtype
+        where = self.named or (self.dim, Constant(self.sizes), self.keepdim, self.dtype)
         what = self.kernels, self.name, self.form, results
         return Call(self.function, (*what, *where, *operands, *self.numbers))
 
     @classmethod
     def read(cls, expr: Expr) -> BodyCall | None:
-        """Of such a call; None of another expression."""
+        """Of such a call; None of another expression, and where dims have names."""
         match expr:
             case Call(
                 function,

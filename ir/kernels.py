@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 from .expressions import Expr, Name, Subscript, replaced
@@ -51,7 +51,8 @@ class NativeKernel:
     """A kernel: its operands, its results, and the statements that compute these.
 
     Without dims it is elementwise. With rows, along n, statements may use reductions of them: ``sum(x)``.
-    Where elements along m are used as such, these are reduced, and there is a result for each place along n.
+    Where elements along m are used as such, these are reduced, and there is a result for each place along n,
+    or for each element; but where nothing is along n alone, rows are along both, and reduced along both.
     What is only read or written at an index, ``x[index]``, is a table, along m or along m and n. Updates
     change tables among the results, for each k and n in turn, and may read tables of another size, along l;
     or they change elements of rows, when these are computed.
@@ -107,6 +108,26 @@ class NativeKernel:
         """Whether it reduces along m."""
         used = {n.id for _, expr in self.statements for n in _used_whole(expr)}
         return any(["m" in o.dims and o.name in used for o in self.inputs])
+
+    @property
+    def is_over_planes(self) -> bool:
+        """Whether rows have places along m and n: these are used as such, and nothing is along n alone."""
+        return self.is_over_columns and all([o.dims in ((), ("m", "n")) for o in self.operands])
+
+    def side_by_side(self, numbers: Collection[str], ending: str) -> NativeKernel:
+        """A kernel over rows as one over columns; ``numbers`` are operands that are the same for all rows."""
+
+        def turned(o: Operand) -> Operand:
+            return o if o.name in numbers else replace(o, dims=("m", *o.dims) if o.dims else ("n",))
+
+        inputs, outputs = [tuple(map(turned, side)) for side in self.sides]
+        statements = tuple([(target, replaced(expr, {"n": Name("m")})) for target, expr in self.statements])
+        return replace(self, name=self.name + ending, inputs=inputs, outputs=outputs, statements=statements)
+
+    def in_parts(self, ending: str) -> NativeKernel:
+        """A kernel over rows as one over rows along two dims."""
+        sides = [[replace(o, dims=("m", *o.dims)) if o.dims else o for o in side] for side in self.sides]
+        return replace(self, name=self.name + ending, inputs=tuple(sides[0]), outputs=tuple(sides[1]))
 
     @property
     def operands(self) -> tuple[Operand, ...]:

@@ -69,6 +69,7 @@ IR = (
     "routines",
     "scans",
     "stages",
+    "named_dims",
     "bodies",
     "moves",
     "body_calls",

@@ -4,13 +4,15 @@
     e = exp(self - max(self))
     out = e / sum(e)
 
-The first line says along which dim rows are. Assignments follow, the results among them.
+The first line says along which dim rows are, or has a name for each dim (``named_dims``). Assignments follow,
+the results among them.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from ...ir.bodies import (
     ASKED,
@@ -43,6 +45,7 @@ from ...ir.expressions import (
     names_in,
 )
 from ...ir.lower.reductions import NAMES as NATIVE_REDUCTIONS
+from ...ir.named_dims import Dims, NamedDims, names_of
 from ...ir.reader import read_assignments
 from ...ir.scans import AFTER, BEFORE, NAMES as SCANS, PLACE, REVERSE, Scan
 from ..model.diagnostics import Report, one_of, suggestion
@@ -52,6 +55,7 @@ from ..model.source import Located
 from ..read.fields import report_scalar
 from ..read.functions import FunctionIndex
 from .body_text import RESULT
+from .named_dims import HEAD, is_named, read_dims, read_head
 from .reserved import is_called
 
 _HEAD = re.compile(
@@ -168,6 +172,9 @@ class _BodyReader:
         self.masked = any([a.name == MASK and str(a.type) == kind for a in schema.arguments])
         #: The results that are sums over rows.
         self.sums: set[str] = set()
+        #: The dims of operands, where they have names, and of such sums.
+        self.of_names: NamedDims | None = None
+        self.dims_of_sums: dict[str, Dims] = {}
         #: Names that are a place in each row.
         self.places: set[str] = set()
         self.good = True
@@ -180,7 +187,7 @@ class _BodyReader:
 
     def body(self) -> Body | None:
         """The body, if all of it is right."""
-        dim = self.head()
+        dim = self.named_head() if is_named(self.located) else self.head()
         if dim is None:
             return None
         text = str(self.located.value)
@@ -198,6 +205,7 @@ class _BodyReader:
         self.check_results(statements)
         mentioned = {name for _, value in statements for name in names_in(value)}
         shared = tuple([name for name in self.shared if name in mentioned])
+        singles = tuple([name for name in self.singles if name in mentioned or name not in self.optional])
         numbers = (self.numbers & mentioned) - {LENGTH, *self.singles}
         used = tuple([a.name for a in self.schema.arguments if a.name in numbers])
         keeps, takes_dtype = [any([a.name == n for a in self.schema.arguments]) for n in (KEEPDIM, _DTYPE)]
@@ -205,9 +213,9 @@ class _BodyReader:
             dim,
             along,
             self.rows,
-            self.singles,
+            singles,
             shared,
-            tuple([name for name in shared if name in self.optional]),
+            tuple([name for name in (*singles, *shared) if name in self.optional]),
             used,
             keeps,
             takes_dtype,
@@ -216,8 +224,33 @@ class _BodyReader:
             tuple(self.results),
             self.wide,
             tuple(self.computed.items()),
+            self.of_names and replace(self.of_names, sums=tuple(self.dims_of_sums.items())),
         )
         return made if self.good else None
+
+    def named_head(self) -> str | None:
+        """The first line where dims have names: "", for no argument says over which dims rows are."""
+        self.of_names = read_head(self.schema, self.located, self.wrong)
+        if self.of_names is None:
+            return None
+        text, dims = str(self.located.value), dict(self.of_names.operands)
+        if [*dims] != self.tensors:
+            expected = f"over {', '.join(f'{name}[...]' for name in self.tensors)}"
+            self.wrong(
+                "a body is over all tensors of the operator", 0, len(text.partition("\n")[0]), expected
+            )
+            return None
+        self.rows = tuple([name for name in dims if dims[name] == self.of_names.rows])
+        self.singles = tuple([name for name in dims if names_of(dims[name]) == self.of_names.by])
+        self.shared = tuple([name for name in dims if name not in (*self.rows, *self.singles)])
+        self.numbers |= {*self.singles}
+        head = HEAD.match(text)
+        self.wide = head is not None and head[3] is not None
+        for name in [name for name in self.rows if name in self.optional]:
+            self.wrong(f'the rows of "{name}" may be None', text.index(f"{name}["), len(name), "a Tensor")
+        for name in [a.name for a in self.schema.arguments if a.name in (KEEPDIM, _DTYPE)]:
+            self.wrong(f'"{name}" means nothing where dims have names', 0, len(name), "over self[dim: n]")
+        return "" if self.good else None
 
     def head(self) -> str | None:
         """The dim of the first line, which names all tensors."""
@@ -255,6 +288,9 @@ class _BodyReader:
 
     def statement(self, target: Expr, value: Expr) -> tuple[str, Expr] | None:
         """An assignment; what it assigns is known from there on."""
+        match target:
+            case Subscript(Name(name) as result, index) if self.of_names is not None:
+                self.dims_of_sums[name], target = self.dims_of_sum(index), result
         if not isinstance(target, Name):
             self.wrong("a body has assignments to names", target.span[0], expected="name = expression")
             return None
@@ -288,6 +324,17 @@ class _BodyReader:
             self.constant[target.id] = at
         return target.id, value
 
+    def dims_of_sum(self, index: Expr) -> Dims:
+        """The dims of a sum over rows, which are among those of the operands."""
+        assert self.of_names is not None
+        dims, names = read_dims(index, self.wrong), names_of(self.of_names.rows)
+        if names_of(dims) != tuple([name for name in names if name in names_of(dims)]):
+            expected = f"dims of {self.rows[0]}, in their order: {', '.join(names)}"
+            self.wrong(
+                "a sum over rows has other dims", index.span[0], index.span[1] - index.span[0], expected
+            )
+        return dims
+
     def is_computed(self, value: Expr) -> bool:
         """Whether a function of kernels gives it, of n, arguments and text."""
         match value:
@@ -315,8 +362,14 @@ class _BodyReader:
                 self.sums.add(name)
                 self.check(row)
                 self.takes_row(function, row, value.span[0])
+                if self.of_names is not None and name not in self.dims_of_sums:
+                    expected = f"{name}[{', '.join(self.of_names.by)}] = {function}(x)"
+                    self.wrong("which dims the sum has is not said", value.span[0], len(function), expected)
             case _:
                 self.check(value)
+                if name in self.dims_of_sums:
+                    expected = f"{name}[...] = {COLUMN_SUM}(x)"
+                    self.wrong("only a sum over rows says its dims", value.span[0], expected=expected)
 
     def takes_row(self, name: str, operand: Expr, at: int) -> None:
         """Report an operand of a function of rows that is one number for each."""

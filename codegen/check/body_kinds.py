@@ -9,6 +9,7 @@ from ..model.source import Located
 from .accesses import is_access
 from .contractions import is_contraction
 from .moves import is_move
+from .named_dims import is_named
 from .windows import is_window
 
 
@@ -36,6 +37,8 @@ def kind_of_body(schema: Schema, body: Located | None) -> BodyKind | None:
         return BodyKind.VIEW
     if not any([a.is_tensor_like for a in schema.arguments]):
         return BodyKind.FACTORY
+    if is_named(body):
+        return BodyKind.ROWS
     if is_contraction(body):
         return BodyKind.CONTRACTION
     if is_access(body):

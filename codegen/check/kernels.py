@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...ir.accesses import Access
-from ...ir.bodies import LENGTH, NATIVE_KERNELS, Along, Body, kernel_of_body, name_without
+from ...ir.bodies import BY_NAMES, LENGTH, NATIVE_KERNELS, Along, Body, kernel_of_body, name_without
 from ...ir.body_calls import BodyCall
 from ...ir.contractions import FORMS as CONTRACTIONS, Contraction
 from ...ir.expressions import (
@@ -305,6 +305,7 @@ class KernelChecker:
         sizes = {Along.SIZES: body.dim, Along.LISTED: Along.LISTED.value}
         for backend in self.sources.tables.backends.values():
             name = "" if backend.group else str(backend.capabilities.get("bodies", ""))
+            name += BY_NAMES if name and body.named else ""
             functions = self.sources.functions.find(name, self.modules[backend.name]) if name else ()
             if functions:
                 form, calls = self.with_primitives(body.form())
@@ -330,6 +331,7 @@ class KernelChecker:
                     tuple(map(Name, body.singles)),
                     tuple(map(Name, body.shared)),
                     (*map(Name, body.numbers), *[_of_length(expr) for _, expr in body.computed]),
+                    body.told,
                 )
                 formula = Formula(source, call.written())
                 found[backend.name] = Kernel(formula, None, {name: functions[0].qualified, **calls})

@@ -25,6 +25,7 @@ from ...ir.bodies import (
     is_reduction,
 )
 from ...ir.expressions import Attribute, Call, Conditional, Constant, Elements, Expr, Logical, Name, Subscript
+from ...ir.named_dims import Dims, literal
 from ...ir.scans import Scan
 from ..model.operators import Derivative, Operator
 from ..parse.formula import result_names
@@ -62,6 +63,8 @@ class RowsGraph(Graph):
         self.fewer: set[str] = set()
         #: Those of what has the shape of a row: sums over rows, and their gradients.
         self.columns: set[str] = set()
+        #: Where dims have names, those of what has some.
+        self.dims_of: dict[str, Dims] = {}
         self.result: Node | None = None
         self._factors_of_result: tuple[Any, list[Node], list[Node]] = (1, [], [])
 
@@ -197,7 +200,7 @@ class RowsGraph(Graph):
     def write(self, node: Node, named: Mapping[Node, str]) -> Expr:
         if node in named:
             return self.with_dim(named[node])
-        first = Name(self.body.rows[0])
+        first = self.with_dim(self.body.rows[0])
         match node.kind:
             case "name":
                 return self.with_dim(node.value)
@@ -246,6 +249,14 @@ class RowsGraph(Graph):
             self.called.add("last_dims")
         return self.body.dims
 
+    @property
+    def names(self) -> tuple[Expr, ...]:
+        """What functions are told of named dims: the shape of rows, names and sizes."""
+        named = self.body.named
+        assert named is not None
+        shape = Attribute(Name(self.body.rows[0]), "shape")
+        return shape, literal((named.rows, named.sized, named.axes)), named.given
+
     def helper(self, name: str, *operands: Expr) -> Expr:
         """The call of a function of formulas/reduction.py."""
         self.called.add(name)
@@ -267,6 +278,9 @@ class RowsGraph(Graph):
 
     def with_dim(self, name: str) -> Expr:
         """A name; what has the shape of a result that is one number for each row gets the dim back."""
+        if (named := self.dims_of.get(name.removesuffix("_t"))) is not None:
+            along = Constant(name.removesuffix("_t") in self.body.shared)
+            return self.helper("by_names", Name(name), *self.names, literal(named), along)
         if name.removesuffix("_t") in (*self.body.shared, *self.columns):
             return self.helper("beside", Name(name), Name(self.body.rows[0]), self.dims)
         if name.removesuffix("_t") not in self.fewer:
@@ -285,6 +299,8 @@ class RowsPlan(Plan):
     ) -> None:
         if body.masked:
             raise Underivable("a mask says which of its results are there")
+        if body.named is not None and body.sums:
+            raise Underivable("it sums over rows of named dims")
         self.operator, self.body, self.with_results = operator, body, with_results
         self.kernel = next(iter(operator.kernels.values()))
         self.results = result_names(operator.schema.returns)
@@ -299,9 +315,14 @@ class RowsPlan(Plan):
         self.graph = self.rows = graph
         names = {name: graph.name(name, True) for name in body.rows}
         graph.own |= set(names.values())
+        if body.named is not None:  # what rows share differs between some of them
+            graph.dims_of = dict(body.named.operands)
+            graph.dims_of |= {n: body.named.rows if row else body.named.numbers for n, row in kept.items()}
+            graph.dims_of |= {self.of_grads[n]: graph.dims_of[n] for n in kept}
+            graph.own |= {graph.name(name, True) for name in body.shared}
         others = [a.name for a in operator.schema.arguments if a.is_tensor and a.name not in names]
         names |= {name: graph.name(name, True) for name in others}
-        graph.shared |= {names[name] for name in body.shared}
+        graph.shared |= {names[name] for name in body.shared if body.named is None}
         names |= {name: graph.name(name, False) for name in body.numbers}
         self.names = names
         self.roots: _Nodes = {}
@@ -416,7 +437,7 @@ class RowsPlan(Plan):
         for name in given:
             moved = tangents[self.names[name]] = graph.name(f"{name}_t", True)
             if name not in self.body.singles:
-                (graph.shared if name in self.body.shared else graph.own).add(moved)
+                (graph.shared if self.names[name] in graph.shared else graph.own).add(moved)
         for node in self.order:
             if node in tangents or node not in self.leading:
                 continue
@@ -500,6 +521,10 @@ class RowsPlan(Plan):
         if node is self.graph.zero:
             return Call(Name("zeros_like"), (Name(name) if of_its_own else first,))
         made = self.rows.write(node, named)
+        if name in self.rows.dims_of and name not in (*self.rows.fewer, *self.body.singles):
+            dims = literal(self.rows.dims_of[name])
+            made = self.rows.helper("summed_by_names", made, *self.rows.names, dims)
+            return Call(Attribute(made, "reshape"), (Attribute(Name(name), "shape"),))
         differs = self.rows.differs(node)
         if name in self.body.singles and not differs:
             made = self.rows.helper("as_row", made, self.rows.with_dim(name))

@@ -69,6 +69,11 @@ class Blocks(Nest):
         """Change the element of the row at hand."""
         self.body.put(f"store {type_} {value}, ptr {memory}")
 
+    @contextmanager
+    def around(self) -> Iterator[None]:
+        """What is put out inside goes along the dim, as often as rows have such parts."""
+        yield
+
     # -- passes --------------------------------------------------------------------------------
 
     def reduce(self, done: Pass, block: int) -> None:
@@ -78,7 +83,7 @@ class Blocks(Nest):
             for r in done.reductions:
                 self.set(reductions.total_type_of(r), reductions.first_total(r), self.formed[r].total)
         step, found = self._looking(done) if done.looks and self.width == 1 else (block, None)
-        with self.memory.over("0", size, str(step), unless=found) as begin, self.scope({}):
+        with self.around(), self.memory.over("0", size, str(step), unless=found) as begin, self.scope({}):
             behind = self.body.add(f"add nuw nsw i64 {begin}, {step}")
             end = self.body.intrinsic("i64", "llvm.smin.i64", (behind, size))
             with self.each():

@@ -1,4 +1,4 @@
-"""Lower: kernels that reduce along the first of two dims: a result for each column.
+"""Lower: kernels that reduce along the first of two dims: a result for each column, or one for each element.
 
 Tiles of columns are done one after the other, each row by row, so that memory is read as it lies.
 """
@@ -23,8 +23,8 @@ TILE, BLOCK, GROUP = 256, 64, 4
 
 def columns(kernel: NativeKernel, routines: Routines, scalar: str) -> str:
     """The module of a kernel over columns."""
-    if any([o.dims != (LENGTH,) for o in kernel.outputs]):
-        raise Unlowerable("the results of a kernel over columns are rows")
+    if any([o.dims not in ((LENGTH,), (PLACES, LENGTH)) for o in kernel.outputs]):
+        raise Unlowerable("the results of a kernel over columns are rows or tables")
     return _Columns(kernel, routines, scalar, Plan(kernel, routines, PLACES)).module()
 
 
@@ -41,6 +41,7 @@ class _Columns(Blocks):
         self.know(Name(PLACES), Value(count, Kind.FLOAT))
         #: What reductions give, for the passes behind theirs and the results.
         self.given = {r: self.own(self._type_of(r)) for r in self.formed}
+        self.kept: dict[Expr, str] = {}  # what earlier passes kept, and in the memory of which result
         # Of the tile that is put out: its first column, how many it has, and the one at hand.
         self.first = self.count = self.column = ""
 
@@ -56,12 +57,13 @@ class _Columns(Blocks):
         return self.memory.module()
 
     def _version(self) -> None:
-        size = self.arrays.sizes[LENGTH]
+        size, self.kept = self.arrays.sizes[LENGTH], {}
         with self.outer(), self.memory.over("0", size, str(TILE)) as self.first, self.scope({}):
             rest = self.body.add(f"sub i64 {size}, {self.first}")
             self.count = self.body.intrinsic("i64", "llvm.smin.i64", (rest, str(TILE)))
             for done in self.plan.passes:
                 self.reduce(done, BLOCK)
+                self.kept.update({expr: memory for memory, expr in done.kept})
             with self.each():
                 for name, expr in self.plan.numbers.items():
                     self.store(name, expr)
@@ -104,6 +106,10 @@ class _Columns(Blocks):
                     with self.scope({PLACES: place}, found):
                         acc = self.brought_in(r, acc, place, begin)
                 self.set(type_, acc, memory)
+            for place, found in zip(rows, known, strict=True):
+                with self.scope({PLACES: place}, found):
+                    for name, expr in (*done.kept, *done.results):
+                        self.store(name, expr)
 
     def finish(self, r: Call) -> None:
         with self.each():
@@ -114,6 +120,8 @@ class _Columns(Blocks):
             self.set(type_, text, self.given[r])
 
     def new(self, expr: Expr) -> ScalarOperand:
+        if expr in self.kept:
+            return self.load(self.kept[expr])
         if not isinstance(expr, Call) or expr not in self.formed:
             return super().new(expr)
         type_ = self._type_of(expr)

@@ -61,7 +61,7 @@ def _lowering(kernel: NativeKernel) -> Callable[[NativeKernel, Routines, str], s
         return scans
     if kernel.updates and not kernel.updates_rows:
         return updates
-    return columns if kernel.is_over_columns else rows
+    return columns if kernel.is_over_columns and not kernel.is_over_planes else rows
 
 
 def lower_row(name: str, row: Row, routines: Mapping[str, Mapping[str, str]], scalar: str) -> str:

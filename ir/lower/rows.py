@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from ..expressions import Call, Expr, Name, Subscript, walk
 from ..kernels import REDUCED, NativeKernel
 from ..routines import Routines
@@ -23,6 +26,8 @@ def rows(kernel: NativeKernel, routines: Routines, scalar: str) -> str:
     """The module of a kernel over rows."""
     plan = Plan(kernel, routines)
     plans = {"rows": plan, "strided": plan}
+    if kernel.is_over_planes:
+        return _Planes(kernel, routines, scalar, plans).module()
     if any([o.dims and o.dtype in REDUCED for o in kernel.inputs]):
         plans["scratch"] = Plan(kernel, routines, scratch=SCRATCH)
     return _Rows(kernel, routines, scalar, plans).module()
@@ -98,7 +103,8 @@ class _Rows(Blocks):
         if done.reductions:
             self.reduce(done, block)
         elif done.roots:
-            self.elements(done, "0", self.length)
+            with self.around():
+                self.elements(done, "0", self.length)
         self.kept.update({expr: memory for memory, expr in done.kept})
 
     def elements(self, done: Pass, begin: str, end: str) -> None:
@@ -161,6 +167,27 @@ class _Rows(Blocks):
         made = scanning.text(scanning.lower(combination, names), kind)
         body.put(f"store {type_} {made}, ptr {carry}")
         return Value(body.add(f"fptrunc double {made} to float") if narrow else made, kind)
+
+
+class _Planes(_Rows):
+    """The same where a row has places along two dims: its parts lie anywhere, one for each place along m."""
+
+    def __init__(self, kernel: NativeKernel, routines: Routines, scalar: str, plans: dict[str, Plan]) -> None:
+        super().__init__(kernel, routines, scalar, plans)
+        if self.carries or any([is_first(r) for r in self.formed]):
+            raise Unlowerable("the elements of a row have no order along two dims")
+        count = self.body.add(f"mul i64 {self.length}, {self.arrays.sizes[PLACES]}")
+        count = self.body.add(f"uitofp i64 {count} to {self.scalars.width.llvm}")
+        self.know(Name(LENGTH), Value(count, Kind.FLOAT))
+
+    @contextmanager
+    def around(self) -> Iterator[None]:
+        with self.loop(PLACES, "0", self.arrays.sizes[PLACES]):
+            yield
+
+    def dims_of(self, expr: Expr) -> frozenset[str]:
+        found = super().dims_of(expr)
+        return found - {PLACES} if expr in self.formed else found
 
 
 def _scans(done: Pass) -> list[Call]:

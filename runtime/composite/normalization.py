@@ -27,22 +27,47 @@ def native_batch_norm(
     momentum: float,
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Batch normalisation; training moves the running statistics, in place, unless the input is empty."""
-    if training:
-        # The running statistics take no part, so that changing them does not spoil the backward.
-        out, mean, rstd, variance = F._batch_norm_with_stats(input, weight, bias, None, None, True, eps)
-        if (running_mean is None and running_var is None) or not input.numel():
-            return out, mean, rstd
+    """Batch normalisation; training moves the running statistics, in place, unless the input is empty.
+
+    RuntimeError without running statistics unless ``training``.
+    """
+    if not training:
+        if running_mean is None or running_var is None:
+            raise RuntimeError("running_mean and running_var must be defined in evaluation mode")
+        out = F._batch_norm_by_running(input, weight, bias, running_mean, running_var, eps)
+        return out, input.new_empty(0), input.new_empty(0)
+    # The running statistics take no part, so that changing them does not spoil the backward.
+    out, mean, rstd, variance = F._batch_norm_with_stats(input, weight, bias, eps)
+    if input.numel():
         with no_grad():
-            if running_mean is not None:
-                running_mean.mul_(1 - momentum).add_(mean, alpha=momentum)
-            if running_var is not None:
-                running_var.mul_(1 - momentum).add_(variance, alpha=momentum)
-    else:
-        out, mean, rstd, _ = F._batch_norm_with_stats(
-            input, weight, bias, running_mean, running_var, False, eps
-        )
+            for statistic, own in ((running_mean, mean), (running_var, variance)):
+                if statistic is not None:
+                    statistic.mul_(1 - momentum).add_(own, alpha=momentum)
     return out, mean, rstd
+
+
+def native_batch_norm_backward(
+    grad_out: Tensor,
+    input: Tensor,
+    weight: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    save_mean: Tensor | None,
+    save_invstd: Tensor | None,
+    train: bool,
+    eps: float,
+    output_mask: Sequence[bool],
+) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+    """The gradients of batch normalisation for input, weight and bias, where the mask asks for them.
+
+    RuntimeError without the statistics by which it was done.
+    """
+    mean, spread = (save_mean, save_invstd) if train else (running_mean, running_var)
+    if mean is None or spread is None:
+        raise RuntimeError("native_batch_norm_backward: the statistics must be defined")
+    if train:
+        return F._batch_norm_with_stats_backward(grad_out, input, weight, mean, spread, output_mask)
+    return F._batch_norm_by_running_backward(grad_out, input, weight, mean, spread, eps, output_mask)
 
 
 def batch_norm_with_update(

@@ -85,12 +85,8 @@ INDEX_LARGE: Final = 1 << 12
 SCATTER_LOAD: Final = 1 << 15
 #: A choice by arithmetic on bits is faster than ``np.where``.
 SELECT_LARGE: Final = 4096
-#: So many places make a channel of a sample worth a row.
+#: Rows in several parts, as channels of batches are, are done where they lie if parts have so many places.
 CHANNEL_PLACES: Final = 16
-#: Channels of so few elements each are done as columns, whatever places they have.
-CHANNEL_FEW: Final = 1 << 6
-#: Samples of so few elements have a number for each of these, and not for each channel, in group norm.
-GROUPS_SMALL: Final = 1 << 11
 #: Larger gradients are reduced at once: memory is what they cost, not calls.
 DEFERRED_SMALL: Final = 1 << 14
 #: Gradients of up to so many elements are put together for their norm, for a call costs more than that.

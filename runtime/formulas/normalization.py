@@ -305,31 +305,42 @@ def by_channel(x: Tensor) -> tuple[int, ...]:
 
 
 def batch_norm_double_backward(
+    grads: Grads, grad_out: Tensor, input: Tensor, weight: Tensor | None, save_invstd: Tensor
+) -> Gradients:
+    """The gradients of _batch_norm_with_stats_backward for grad_out, input and weight."""
+    rows, single = by_channel(input), (1, -1, 1)
+    got = _double_backward(
+        (reshaped(grads[0], rows), reshaped(grads[1], single), reshaped(grads[2], single)),
+        grad_out.reshape(rows),
+        input.reshape(rows),
+        save_invstd.reshape(single),
+        reshaped(weight, single),
+        (0, 2),
+        (0, 2),
+    )
+    shapes = (input.shape, input.shape, (input.shape[1],))
+    return tuple([reshaped(g, s) for g, s in zip(got, shapes, strict=True)])  # type: ignore[return-value]
+
+
+def batch_norm_by_running_double_backward(
     grads: Grads,
     grad_out: Tensor,
     input: Tensor,
     weight: Tensor | None,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    save_invstd: Tensor | None,
-    train: bool,
+    running_mean: Tensor,
+    running_var: Tensor,
     eps: float,
 ) -> Gradients:
-    """The gradients of native_batch_norm_backward for grad_out, input and weight."""
+    """The gradients of _batch_norm_by_running_backward for grad_out, input and weight."""
     rows, single = by_channel(input), (1, -1, 1)
-    for_input = reshaped(grads[0], rows)
-    for_weight, for_bias = (reshaped(g, single) for g in grads[1:])
-    grad, x, scale = grad_out.reshape(rows), input.reshape(rows), reshaped(weight, single)
-    if train:
-        assert save_invstd is not None
-        got = _double_backward(
-            (for_input, for_weight, for_bias), grad, x, save_invstd.reshape(single), scale, (0, 2), (0, 2)
-        )
-    else:
-        assert running_mean is not None and running_var is not None
-        rstd = (running_var + eps).rsqrt().reshape(single)
-        normalised = (x - running_mean.reshape(single)) * rstd
-        got = _affine_double_backward((for_input, for_weight, for_bias), grad, normalised, rstd, scale)
+    rstd = (running_var + eps).rsqrt().reshape(single)
+    got = _affine_double_backward(
+        (reshaped(grads[0], rows), reshaped(grads[1], single), reshaped(grads[2], single)),
+        grad_out.reshape(rows),
+        (input.reshape(rows) - running_mean.reshape(single)) * rstd,
+        rstd,
+        reshaped(weight, single),
+    )
     shapes = (input.shape, input.shape, (input.shape[1],))
     return tuple([reshaped(g, s) for g, s in zip(got, shapes, strict=True)])  # type: ignore[return-value]
 
@@ -352,34 +363,3 @@ def _affine_double_backward(
     if for_bias is not None:
         grad_grad = _plus(grad_grad, for_bias.expand(grad.shape))
     return grad_grad, grad_input, grad_weight
-
-
-def batch_norm_jvp(
-    input: Tensor,
-    input_t: Tensor,
-    weight: Tensor | None,
-    weight_t: Tensor | None,
-    bias_t: Tensor | None,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    save_invstd: Tensor,
-    training: bool,
-    eps: float,
-) -> Tensor:
-    """The tangent of batch_norm's output."""
-    rows, single = by_channel(input), (1, -1, 1)
-    x, x_t = input.reshape(rows), input_t.reshape(rows)
-    scale, scale_t, shift_t = (reshaped(p, single) for p in (weight, weight_t, bias_t))
-    if training:
-        out = _jvp(x, x_t, scale, scale_t, shift_t, save_invstd.reshape(single), (0, 2))
-        return out.reshape(input.shape)
-    assert running_mean is not None and running_var is not None
-    rstd = (running_var + eps).rsqrt().reshape(single)
-    out = x_t * rstd
-    if scale is not None:
-        out = out * scale
-        if scale_t is not None:
-            out = out + (x - running_mean.reshape(single)) * rstd * scale_t
-    if shift_t is not None:
-        out = out + shift_t
-    return out.reshape(input.shape)

@@ -146,24 +146,36 @@ def batch_norm_backward_jvp(
     input_t: Tensor,
     weight: Tensor | None,
     weight_t: Tensor | None,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    save_invstd: Tensor | None,
-    train: bool,
-    eps: float,
+    save_invstd: Tensor,
 ) -> Tensor | None:
-    """The tangent of one of native_batch_norm_backward's results."""
+    """The tangent of one of _batch_norm_with_stats_backward's results."""
     rows, single = by_channel(input), (1, -1, 1)
     grad = grad_out.reshape(rows), grad_out_t.reshape(rows)
     x = input.reshape(rows), input_t.reshape(rows)
     scale = reshaped(weight, single), reshaped(weight_t, single)
-    if train:
-        assert save_invstd is not None
-        found = _tangent(which, grad, x, scale, save_invstd.reshape(single), (0, 2), (0, 2))
-    else:
-        assert running_mean is not None and running_var is not None
-        rstd = (running_var + eps).rsqrt().reshape(single)
-        found = _affine_tangent(which, grad, x, scale, running_mean.reshape(single), rstd)
+    found = _tangent(which, grad, x, scale, save_invstd.reshape(single), (0, 2), (0, 2))
+    return reshaped(found, input.shape[1:2] if which else input.shape)
+
+
+def batch_norm_by_running_backward_jvp(
+    which: int,
+    grad_out: Tensor,
+    grad_out_t: Tensor,
+    input: Tensor,
+    input_t: Tensor,
+    weight: Tensor | None,
+    weight_t: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    eps: float,
+) -> Tensor | None:
+    """The tangent of one of _batch_norm_by_running_backward's results."""
+    rows, single = by_channel(input), (1, -1, 1)
+    grad = grad_out.reshape(rows), grad_out_t.reshape(rows)
+    x = input.reshape(rows), input_t.reshape(rows)
+    scale = reshaped(weight, single), reshaped(weight_t, single)
+    rstd = (running_var + eps).rsqrt().reshape(single)
+    found = _affine_tangent(which, grad, x, scale, running_mean.reshape(single), rstd)
     return reshaped(found, input.shape[1:2] if which else input.shape)
 
 

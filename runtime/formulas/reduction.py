@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 import tengen.generated.functions as F
 
 from ..kernels.dims import axes_of
+from ..kernels.named_dims import beside_of
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
 
 Dims = int | Sequence[int] | None
+Shape = tuple[int, ...]
 Number = int | float
 
 
@@ -42,6 +44,29 @@ def beside(shared: Tensor, self: Tensor, dim: Dims) -> Tensor:
     """What all rows over ``dim`` of a tensor share, in a shape that broadcasts with it."""
     dims = axes_of(dim, self.ndim)
     return shared.reshape([n if d in dims else 1 for d, n in enumerate(self.shape)])
+
+
+def by_names(self: Tensor, shape: Shape, names: Any, sizes: Shape, dims: Any, along: bool) -> Tensor:
+    """What has ``dims``, with a dim for each name that rows of a shape have, as bodies call them.
+
+    ``names`` are those, which of them have ``sizes``, and the dims of rows; ``along``: it has an element for
+    each of these.
+    """
+    rows, sized, axes = names
+    made = self.reshape(beside_of(rows, tuple(shape), sized, sizes, dims))
+    if not along:
+        return made
+    whole = beside_of(rows, tuple(shape), sized, sizes, rows)
+    return made.expand([n if d in axes else made.shape[d] for d, n in enumerate(whole)])
+
+
+def summed_by_names(self: Tensor, shape: Shape, names: Any, sizes: Shape, dims: Any) -> Tensor:
+    """The sum over the dims of rows of a shape that ``dims`` are not; these stay with size 1."""
+    rows, sized, _ = names
+    whole, own = [beside_of(rows, tuple(shape), sized, sizes, of) for of in (rows, dims)]
+    others = [d for d, n in enumerate(whole) if own[d] != n]
+    made = self.expand(whole)
+    return made.sum(others, True) if others else made
 
 
 def over_rows(values: Tensor, dim: Dims) -> Tensor:

@@ -91,10 +91,10 @@ def run_body(
             native = NativeRows(kernels, name, kernel, kept, kinds, together, where, own)
             return given(native.results(rows, beside, numbers))
     if own.char in REDUCED or (wide and (own in DOUBLED or acc_dtype(own) != own)):
-        wider, none, beside = [list(map(_widened, of)) for of in (rows, (), shared)]
+        wider, none, beside = [list(map(widened, of)) for of in (rows, (), shared)]
         at = dim, sizes, keepdim
         found = several(run_body(kernels, name, form, results, *at, None, wider, none, beside, *numbers))
-        return given([_narrowed(a, own) for a in found])
+        return given([narrowed(a, own) for a in found])
     if not first.size:
         if all(kept):
             return given([np.empty(shape, result_dtype(kind, own, dtype)) for kind in kinds])
@@ -148,13 +148,13 @@ def _of_tables(
         singles = [converted(a.reshape(plan.shapes[1][0]), kind) for a in singles]
         shared = [a if a is None else converted(a, kind) for a in shared]
         found = _of_tables(kernels, form, results, plan, dtype and kind, rows, singles, shared, numbers)
-        return given([_narrowed(a, own_dtype) for a in several(found)])
+        return given([narrowed(a, own_dtype) for a in several(found)])
     calls = None if kernels is None else plan.calls(kernels, own_dtype)
     *_, wide, asked = results
     if calls is None and wide and (own_dtype in DOUBLED or acc_dtype(own_dtype) != own_dtype):
-        rows, singles, shared = [list(map(_widened, of)) for of in (rows, singles, shared)]
+        rows, singles, shared = [list(map(widened, of)) for of in (rows, singles, shared)]
         found = _of_tables(None, form, results, plan, None, rows, singles, shared, numbers)
-        return given([_narrowed(a, own_dtype) for a in several(found)])
+        return given([narrowed(a, own_dtype) for a in several(found)])
     if calls is not None:
         if numbers:
             operands += [own_dtype.type(n) for n in numbers]
@@ -188,7 +188,7 @@ def known(numbers: Sequence[Any], length: int) -> tuple[Any, ...]:
     return tuple([number() if callable(number) else number for number in found])
 
 
-def _widened(array: Array | None) -> Array | None:
+def widened(array: Array | None) -> Array | None:
     """A half type as what it is computed in, another as that of double precision."""
     if array is None:
         return None
@@ -198,7 +198,7 @@ def _widened(array: Array | None) -> Array | None:
     return array.astype(DOUBLED.get(acc, acc) if acc == array.dtype else acc)
 
 
-def _narrowed(array: Array | None, own: DType) -> Array | None:
+def narrowed(array: Array | None, own: DType) -> Array | None:
     """What was computed of widened rows, as it is of rows of their own dtype."""
     if array is None:
         return None

@@ -13,7 +13,6 @@ import numpy as np
 
 from .dims import wrap_dim
 from .moments import centred
-from .nn.normalization import native_group_norm_backward
 from .reductions import count, restore_dims
 from .views import split_sizes
 
@@ -116,37 +115,3 @@ def unbind_backward(grads: Sequence[Array | None], dim: int, shape: Shape) -> Ar
 def _space(grads: Sequence[Array | None], shape: Shape) -> Array:
     """A new array of the dtype of those gradients that are there."""
     return np.empty(shape, next((g.dtype for g in grads if g is not None), np.float32))
-
-
-# -- normalisations -----------------------------------------------------------------------------
-
-
-def group_norm_backward(
-    grads: Sequence[Array | None],
-    input: Array,
-    mean: Array,
-    rstd: Array,
-    weight: Array | None,
-    N: int,
-    C: int,
-    HxW: int,
-    group: int,
-    grad_input_mask: Sequence[bool],
-) -> tuple[Array | None, Array | None, Array | None]:
-    """The gradients of native_group_norm for input, weight and bias."""
-    grad, grad_mean, grad_rstd = grads
-    total = grad_weight = grad_bias = None
-    if grad is not None:
-        total, grad_weight, grad_bias = native_group_norm_backward(
-            grad, input, mean, rstd, weight, N, C, HxW, group, grad_input_mask
-        )
-    if grad_input_mask[0] and not (grad_mean is None and grad_rstd is None):
-        count, single = C // group * HxW, (N, group, 1)
-        slope = np.zeros((N, group, count), input.dtype)
-        if grad_rstd is not None:
-            factor = grad_rstd * rstd * rstd * rstd / -count
-            slope += (input.reshape(slope.shape) - mean.reshape(single)) * factor.reshape(single)
-        if grad_mean is not None:
-            slope += grad_mean.reshape(single) / count
-        total = slope.reshape(input.shape) if total is None else total + slope.reshape(input.shape)
-    return total, grad_weight, grad_bias

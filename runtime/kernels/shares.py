@@ -56,16 +56,24 @@ def share_rows(
 
 
 def share_columns(
-    kernel: np.ufunc, tables: Sequence[Array], of_rows: Sequence[Array], out: Sequence[Array]
+    kernel: np.ufunc,
+    tables: Sequence[Array],
+    of_rows: Sequence[Array],
+    out: Sequence[Array],
+    beside: Sequence[Any] = (),
 ) -> None:
-    """Call a kernel over columns, the last dim of ``tables``, with vectors ``of_rows``, into ``out``."""
+    """Call a kernel over columns, the last dim of ``tables``, with vectors ``of_rows``, into ``out``.
+
+    Behind these stand vectors ``beside``, of columns, and numbers.
+    """
 
     def task(begin: int, end: int) -> None:
         parts = [t[..., begin:end] for t in tables]
-        kernel(*parts, *of_rows, out=tuple([o[..., begin:end] for o in out]))
+        others = [b[..., begin:end] if getattr(b, "ndim", 0) else b for b in beside]
+        kernel(*parts, *of_rows, *others, out=tuple([o[..., begin:end] for o in out]))
 
     first = tables[0]
-    _share(kernel, (*tables, *of_rows), out, task, _COLUMNS, first.shape[-1], first.size, VECTOR)
+    _share(kernel, (*tables, *of_rows, *beside), out, task, _COLUMNS, first.shape[-1], first.size, VECTOR)
 
 
 def _share(

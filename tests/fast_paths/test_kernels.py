@@ -473,16 +473,19 @@ def test_numbers_beside_rows_are_one_for_each() -> None:
     left: list[int] = []
 
     @fast_paths.fast_path(
-        "fetch_kernel kernels.scale_and_shift; local x; local mean; local scale; local shift; "
-        "constant -1; constant False; rows 4; give"
+        "fetch_kernel kernels.native_group_norm_backward_of_rows_without_weight; local g; local x; "
+        "local mean; local rstd; constant -1; constant False; rows 4; give"
     )
-    def scaled(x: Any, mean: Any, scale: Any, shift: Any) -> Any:
+    def gradient(g: Any, x: Any, mean: Any, rstd: Any) -> Any:
         left.append(1)
-        return (x - mean[..., None]) * scale[..., None] + shift[..., None]
+        return by_rows(g, x, mean, rstd)
 
-    for dtype in (np.float32, np.float64):
-        x = np.arange(24, dtype=dtype).reshape(2, 3, 4)
-        mean, scale, shift = (np.arange(6, dtype=dtype).reshape(2, 3) + n for n in (1, 2, 3))
-        expected = (x - mean[..., None]) * scale[..., None] + shift[..., None]
-        np.testing.assert_array_equal(scaled(x, mean, scale, shift), expected)
-    assert not left or kernels.scale_and_shift is None
+    def by_rows(g: Any, x: Any, mean: Any, rstd: Any) -> Any:
+        d, rstd = x - mean[..., None], rstd[..., None]
+        return (g - g.mean(-1, keepdims=True) - d * ((g * d).mean(-1, keepdims=True) * rstd * rstd)) * rstd
+
+    for dtype, close in ((np.float32, 1e-5), (np.float64, 1e-13)):
+        g, x = np.sin(np.arange(48, dtype=dtype)).reshape(2, 2, 3, 4)
+        mean, rstd = (np.arange(6, dtype=dtype).reshape(2, 3) / 8 + n for n in (0, 1))
+        np.testing.assert_allclose(gradient(g, x, mean, rstd), by_rows(g, x, mean, rstd), close, close)
+    assert not left or kernels.native_group_norm_backward_of_rows_without_weight is None

@@ -25,7 +25,6 @@ KINDS = {
 #: Functions whose fast paths stand in modules that are loaded when something of them is asked for.
 LATE = (
     "kernels.shape",
-    "kernels.nn.normalization",
     "kernels.reductions",
     "composite.shape",
 )

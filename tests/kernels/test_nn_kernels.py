@@ -12,11 +12,9 @@ import tengen
 from tengen.kernels import scatter
 from tengen.kernels.nn import (
     activation,
-    batch_norm,
     dropout,
     embedding,
     loss,
-    normalization,
 )
 
 torch = pytest.importorskip("torch")
@@ -223,41 +221,48 @@ def test_layer_norm() -> None:
         tengen.native_layer_norm(tengen.rand(3, 4), (3,), None, None, 1e-5)
 
 
+def on_arrays(op: Any, *args: Any) -> list[Any]:
+    """What an operator of several results gives of arrays."""
+    found = op(*[tengen.from_numpy(a) if isinstance(a, np.ndarray) else a for a in args])
+    return [t.numpy() for t in found]
+
+
 def test_group_norm() -> None:
+    ops = tengen.ops.aten
     for x, groups in ((rand(2, 6, 3, 2), 3), (rand(3, 4), 2), (rand(2, 4, 5), 1)):
         w, b = rand(x.shape[1]), rand(x.shape[1]) / 2
         places = int(np.prod(x.shape[2:]))
         s, t, u = leaf(x), leaf(w), leaf(b)
         sizes = (*x.shape[:2], places, groups)
-        out, mean, rstd = torch.native_group_norm(s, t, u, *sizes, 1e-5)
-        ours, our_mean, our_rstd = normalization.native_group_norm(x, w, b, *sizes, 1e-5)
-        check(ours, out)
-        check(our_mean, mean)
-        check(our_rstd, rstd)
+        expected = torch.native_group_norm(s, t, u, *sizes, 1e-5)
+        ours = on_arrays(ops.native_group_norm, x, w, b, *sizes, 1e-5)
+        for found, of in zip(ours, expected, strict=True):
+            check(found, of)
         grad = rand(*x.shape)
-        got = normalization.native_group_norm_backward(grad, x, our_mean, our_rstd, w, *sizes, [True] * 3)
-        check_gradients(got, out, [s, t, u], grad)
+        got = on_arrays(ops.native_group_norm_backward, grad, x, *ours[1:], w, *sizes, [True] * 3)
+        check_gradients(got, expected[0], [s, t, u], grad)
 
 
 @pytest.mark.parametrize("training", [False, True])
 def test_batch_norm(training: bool) -> None:
+    ops = tengen.ops.aten
     for x in (rand(4, 3), rand(2, 3, 4, 2), rand(2, 3, 5)):
         w, b, running_mean, running_var = rand(3), rand(3) / 2, rand(3) / 3, rand(3, low=0.5)
         s, t, u = leaf(x), leaf(w), leaf(b)
-        theirs_mean, theirs_var = torch.tensor(running_mean), torch.tensor(running_var)
-        out = F.batch_norm(s, theirs_mean, theirs_var, t, u, training, 0.2, 1e-3)
-        got = batch_norm.batch_norm_with_stats(x, w, b, running_mean, running_var, training, 1e-3)
+        running, theirs = [running_mean, running_var], [torch.tensor(running_mean), torch.tensor(running_var)]
+        out = F.batch_norm(s, *theirs, t, u, training, 0.2, 1e-3)
+        own = [a.copy() for a in running]
+        got = on_arrays(ops.native_batch_norm, x, w, b, *own, training, 0.2, 1e-3)
         check(got[0], out)
-        if training:
-            check(running_mean * 0.8 + got[1] * 0.2, theirs_mean)
-            check(running_var * 0.8 + got[3] * 0.2, theirs_var)
+        for ours, of in zip(own, theirs, strict=True):
+            check(ours, of)
         grad = rand(*x.shape)
-        gradients = batch_norm.native_batch_norm_backward(
-            grad, x, w, running_mean, running_var, got[1], got[2], training, 1e-3, [True] * 3
+        saved = [grad, x, w, *running, *got[1:], training, 1e-3, [True] * 3]
+        check_gradients(on_arrays(ops.native_batch_norm_backward, *saved), out, [s, t, u], grad)
+    with pytest.raises(RuntimeError, match="a number for each row, of shape \\[3\\], but got \\[2\\]"):
+        tengen.ops.aten.native_batch_norm(
+            tengen.rand(4, 3), tengen.rand(2), None, None, None, True, 0.1, 1e-5
         )
-        check_gradients(gradients, out, [s, t, u], grad)
-    with pytest.raises(RuntimeError, match="running_mean should contain 3 elements not 2"):
-        batch_norm.batch_norm_with_stats(rand(4, 3), None, None, rand(2), None, True, 1e-5)
 
 
 @pytest.mark.parametrize("scale", [False, True])

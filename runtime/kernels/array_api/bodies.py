@@ -19,6 +19,7 @@ from ..bodies import (
     written_out,
 )
 from ..dims import Dims, axes_of_rows, length_of, reduced_shape
+from ..named_dims import Names, plan_of
 from ..reductions import check_nonempty
 from ..row_tables import COLUMNS
 from .common import Array, cast, is_bool, is_complex, is_integral
@@ -85,6 +86,39 @@ def run_body(
     return given(
         [r if r is None or r.shape == of else xp.reshape(r, of) for r, of in zip(found, shapes, strict=True)]
     )
+
+
+def run_body_by_names(
+    xp: Any,
+    kernels: None,
+    name: str,
+    form: Form,
+    results: Results,
+    names: Names,
+    sizes: tuple[int, ...],
+    rows: Sequence[Array],
+    singles: Sequence[Array | None],
+    shared: Sequence[Array | None],
+    *numbers: float,
+) -> Any:
+    """What ``kernels.named_rows.run_body_by_names`` gives, and its errors."""
+    kept, _, _, nonempty, wide, asked = results
+    plan = plan_of(names, len(rows), kept, tuple(rows[0].shape), sizes)
+    plan.check(rows, singles, shared, nonempty)
+    own = rows[0].dtype
+    computed = own if not wide else xp.complex128 if is_complex(xp, rows[0]) else xp.float64
+    shapes = [plan.rows.beside] * len(rows) + [seen.beside for seen in plan.others]
+    operands = [
+        None if a is None else cast(xp, xp.reshape(a, of), computed)
+        for a, of in zip((*rows, *singles, *shared), shapes, strict=True)
+    ]
+    first = len(rows) + len(singles)
+    operands[first:] = [a if a is None else xp.broadcast_to(a, plan.along(a.shape)) for a in operands[first:]]
+    before = partial(folded, xp, None), partial(scanned, xp, None), plan.axes, plan.length
+    call = partial(written_out(form), *before, *(() if asked is None else (asked,)))
+    found = several(call(*operands, *known(numbers, plan.length)))
+    made = [None if a is None else xp.reshape(a, of.shape) for a, of in zip(found, plan.results, strict=True)]
+    return given([a if a is None or not wide else xp.astype(a, narrowed(xp, a, own)) for a in made])
 
 
 def narrowed(xp: Any, array: Array, own: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 from ..bodies import Results, check_shared, check_singles, given, known, one_shape
 from ..dims import Dims, axes_of_rows, length_of, reduced_shape
 from ..dtypes import DType
+from ..named_dims import Names, plan_of
 from ..reductions import check_nonempty, result_dtype
 from ..row_tables import COLUMNS
 from .array import MetaArray
@@ -49,3 +50,30 @@ def run_body(
     wanted = asked or (True,) * len(shapes)
     made = zip(shapes, dtypes, wanted, strict=True)
     return given([MetaArray(of, computed) if wanted else None for of, computed, wanted in made])
+
+
+def run_body_by_names(
+    kernels: None,
+    name: str,
+    form: Any,
+    results: Results,
+    names: Names,
+    sizes: tuple[int, ...],
+    rows: Sequence[MetaArray],
+    singles: Sequence[MetaArray | None],
+    shared: Sequence[MetaArray | None],
+    *numbers: float,
+) -> Any:
+    """The results of ``kernels.named_rows.run_body_by_names``, without elements, and its errors."""
+    kept, kinds, _, nonempty, _, asked = results
+    plan = plan_of(names, len(rows), kept, rows[0].shape, sizes)
+    plan.check(rows, singles, shared, nonempty)
+    known(numbers, plan.length)
+    wanted = asked or (True,) * len(kinds)
+    made = zip(plan.results, kinds, wanted, strict=True)
+    return given(
+        [
+            MetaArray(seen.shape, result_dtype(kind, rows[0].dtype)) if want else None
+            for seen, kind, want in made
+        ]
+    )

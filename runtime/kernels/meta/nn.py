@@ -10,7 +10,6 @@ import numpy as np
 from ..dims import wrap_dim
 from ..distance import cdist_shape
 from ..nn.activation import glu_halves
-from ..nn.batch_norm import batch_shapes
 from ..nn.columns import col2im_shape, im2col_shape
 from ..nn.common import check_reduction
 from ..nn.conv import conv_geometry
@@ -18,7 +17,6 @@ from ..nn.ctc import ctc_shape
 from ..nn.embedding_bag import GREATEST, bag_count
 from ..nn.loss import check_same_size, checked_nll, checked_nll2d
 from ..nn.max_windows import fractional_shape
-from ..nn.normalization import group_shapes
 from ..nn.recurrent import Weights, gate_count, rnn_layer_shapes
 from ..nn.recurrent_cells import expect_gates
 from .array import MetaArray
@@ -187,53 +185,6 @@ def meta_embedding_bag(
     chosen = shape if mode == GREATEST else (0,)
     counted = [MetaArray(s, indices.dtype) for s in (indices.shape, (bags,), chosen)]
     return MetaArray(shape, weight.dtype), *counted
-
-
-def meta_group_norm(
-    input: MetaArray,
-    weight: MetaArray | None,
-    bias: MetaArray | None,
-    N: int,
-    C: int,
-    HxW: int,
-    group: int,
-    eps: float,
-) -> tuple[MetaArray, MetaArray, MetaArray]:
-    """Output, mean and rstd."""
-    group_shapes(input, weight, bias, C, group)
-    return meta_like(input), MetaArray((N, group), input.dtype), MetaArray((N, group), input.dtype)
-
-
-def meta_batch_norm(
-    input: MetaArray,
-    weight: MetaArray | None,
-    bias: MetaArray | None,
-    running_mean: MetaArray | None,
-    running_var: MetaArray | None,
-    training: bool,
-    eps: float,
-) -> tuple[MetaArray, ...]:
-    """Output, mean, rstd and variance. RuntimeError without running statistics unless training."""
-    parameters: dict[str, Any] = {
-        "running_mean": running_mean,
-        "running_var": running_var,
-        "weight": weight,
-        "bias": bias,
-    }
-    _, channels, _ = batch_shapes(input, parameters)
-    if not training and (running_mean is None or running_var is None):
-        raise RuntimeError("running_mean and running_var must be defined in evaluation mode")
-    statistics = (channels if training else 0,)
-    return meta_like(input), *[MetaArray(statistics, input.dtype) for _ in range(3)]
-
-
-def meta_norm_gradients(
-    output_mask: Sequence[bool], input: MetaArray, weight: MetaArray | None, shape: Sequence[int]
-) -> Gradients:
-    """Shapes of the gradients of input, weight and bias; None for a weight that is not there."""
-    parameter = MetaArray(shape, input.dtype)
-    wanted = (output_mask[0], output_mask[1] and weight is not None, output_mask[2])
-    return meta_gradients(wanted, input, parameter, parameter)
 
 
 def meta_cdist(x1: MetaArray, x2: MetaArray) -> MetaArray:
