@@ -127,12 +127,11 @@ class Entry:
         """Have the C machine compare, if it is there."""
         machine, state, held = fast_paths.programs(), self.state, [kind for _, _, kind in self.held]
         tensors = [*self.signature.tensors, *held]
-        if machine is None or state is None or state.sets or any([t[3] is None for t in tensors]):
+        if machine is None or state is None or state.others or any([t[3] is None for t in tensors]):
             return
         expected = tuple([(n, c, t, r, s, st) for n, (c, t, s, st, r) in enumerate(tensors)])
-        if all([type(space) is dict for space, _, _ in state.named]):
-            facts = state.named, state.cells, state.functions, state.lists, state.dicts
-            self.guard = machine.Guard(expected, *map(tuple, facts), MISSING)
+        facts = state.named, state.cells, state.functions, state.lists, state.dicts, state.kinds
+        self.guard = machine.Guard(expected, *map(tuple, facts), MISSING)
 
     def hold(self, tensors: Sequence[Any]) -> None:
         """Note the tensors that the function has itself."""

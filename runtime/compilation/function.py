@@ -210,9 +210,9 @@ class Compiled:
         entry.state = State()
         try:
             entry.state.reach([self._function, *[value for _, value in entry.signature.plain]], call.watch.codes)
-        except TooMuch:
+        except TooMuch as error:
             entry.state = None
-            raise Unsuitable("it reaches more objects than are worth comparing") from None
+            raise Unsuitable(f"it reaches {error}") from None
         if call.graph is None:
             raise Unsuitable(call.problems[0])
         outputs = [leaf for leaf in call.leaves if isinstance(leaf, TensorBase)]

@@ -19,7 +19,9 @@ _PURE_MODULES = frozenset(
     "_weakref _struct _warnings _sre copyreg _codecs _string numpy".split()
 )
 #: Of these, functions that do.
-_IMPURE = frozenset("print input open exec eval compile breakpoint __import__ id".split())
+_IMPURE = frozenset(
+    "print input open exec eval compile breakpoint __import__ id globals locals vars dir".split()
+)
 #: Types in C whose methods change at most the object itself.
 _PLAIN_TYPES = frozenset(
     "list dict set frozenset tuple str bytes bytearray int float complex bool NoneType type range slice deque "
@@ -84,6 +86,8 @@ class Watch:
         caller = frame.f_back
         if not known and caller is not None and self._is_outside(caller):
             module = frame.f_globals.get("__name__") or ""
+            if module.partition(".")[0] not in _OWN:  # Python's own library has state, too
+                self.codes.add(code)
             if module.startswith(_BEYOND):
                 self._note(f"it calls {module}.{code.co_name}", caller)
 
@@ -118,7 +122,10 @@ def _impure(function: Any) -> str:
             return f"it calls {name}" if name in _IMPURE else ""
         return f"it calls {module}.{name}"
     kind = own if isinstance(own, type) else type(own)
-    if any(base.__name__ in _PLAIN_TYPES or base.__module__.startswith(("tengen", "numpy")) for base in kind.__mro__[:-1]):
+    if any(
+        base.__name__ in _PLAIN_TYPES or base.__module__.startswith(("tengen", "numpy"))
+        for base in kind.__mro__[:-1]
+    ):
         return "" if "random" not in kind.__module__ else f"it calls {kind.__name__}.{name}"
     if own is None or kind is object:
         return ""

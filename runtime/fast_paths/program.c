@@ -29,7 +29,7 @@ typedef struct {
     Py_ssize_t count;
     Expected *expected;
     PyObject *missing; /* what stands for nothing */
-    Facts named, cells, functions, lists, dicts;
+    Facts named, cells, functions, lists, dicts, kinds;
 } Guard;
 
 /* Facts of a tuple of tuples. */
@@ -50,11 +50,14 @@ static int read_facts(PyObject *source, const char *form, Facts *to) {
 /* Whether what is looked into is what it is taken for. */
 static int are_of_kinds(const Guard *guard) {
     int right = 1;
-    for (Py_ssize_t i = 0; i < guard->named.count; i++) right &= PyDict_CheckExact(guard->named.known[i].owner);
+    for (Py_ssize_t i = 0; i < guard->named.count; i++) {
+        PyObject *owner = guard->named.known[i].owner;
+        right &= PyDict_CheckExact(owner) || (PyType_Check(owner) && PyType_HasFeature((PyTypeObject *)owner, Py_TPFLAGS_HEAPTYPE));
+    }
     for (Py_ssize_t i = 0; i < guard->cells.count; i++) right &= PyCell_Check(guard->cells.known[i].owner);
     for (Py_ssize_t i = 0; i < guard->functions.count; i++) right &= PyFunction_Check(guard->functions.known[i].owner);
     for (Py_ssize_t i = 0; i < guard->lists.count; i++)
-        right &= PyList_Check(guard->lists.known[i].owner) && PyTuple_Check(guard->lists.known[i].first);
+        right &= PyList_CheckExact(guard->lists.known[i].owner) && PyTuple_Check(guard->lists.known[i].first);
     for (Py_ssize_t i = 0; i < guard->dicts.count; i++) {
         const Known *at = guard->dicts.known + i;
         right &= PyDict_Check(at->owner) && PyTuple_Check(at->first) && PyTuple_Check(at->second);
@@ -72,11 +75,12 @@ static int read_sizes(PyObject *sizes, npy_intp *to) {
 }
 
 /* Of a tuple of (number of the argument, class, Type, whether it requires grad, sizes, strides in bytes), and of what
-   compilation/state.py: State has of names in dicts, cells, functions, lists and dicts. */
+   compilation/state.py: State has of names in dicts and classes, cells, functions, lists, dicts and classes of objects. */
 static PyObject *guard_new(PyTypeObject *cls, PyObject *arguments, PyObject *Py_UNUSED(keywords)) {
-    PyObject *source, *named, *cells, *functions, *lists, *dicts, *missing;
-    if (!PyArg_ParseTuple(arguments, "O!O!O!O!O!O!O", &PyTuple_Type, &source, &PyTuple_Type, &named, &PyTuple_Type, &cells,
-                          &PyTuple_Type, &functions, &PyTuple_Type, &lists, &PyTuple_Type, &dicts, &missing))
+    PyObject *source, *named, *cells, *functions, *lists, *dicts, *kinds, *missing;
+    if (!PyArg_ParseTuple(arguments, "O!O!O!O!O!O!O!O", &PyTuple_Type, &source, &PyTuple_Type, &named, &PyTuple_Type, &cells,
+                          &PyTuple_Type, &functions, &PyTuple_Type, &lists, &PyTuple_Type, &dicts,
+                          &PyTuple_Type, &kinds, &missing))
         return NULL;
     Guard *made = (Guard *)cls->tp_alloc(cls, 0);
     if (made == NULL) return NULL;
@@ -84,7 +88,7 @@ static PyObject *guard_new(PyTypeObject *cls, PyObject *arguments, PyObject *Py_
     made->missing = missing;
     if (read_facts(named, "OOO", &made->named) < 0 || read_facts(cells, "OO", &made->cells) < 0 ||
         read_facts(functions, "OOOO", &made->functions) < 0 || read_facts(lists, "OO", &made->lists) < 0 ||
-        read_facts(dicts, "OOO", &made->dicts) < 0 || !are_of_kinds(made))
+        read_facts(dicts, "OOO", &made->dicts) < 0 || read_facts(kinds, "OO", &made->kinds) < 0 || !are_of_kinds(made))
         goto failed;
     made->count = PyTuple_GET_SIZE(source);
     made->expected = PyMem_Calloc((size_t)made->count + 1, sizeof(Expected));
@@ -119,6 +123,7 @@ static void guard_free(Guard *guard) {
     PyMem_Free(guard->functions.known);
     PyMem_Free(guard->lists.known);
     PyMem_Free(guard->dicts.known);
+    PyMem_Free(guard->kinds.known);
     Py_XDECREF(guard->source);
     Py_TYPE(guard)->tp_free((PyObject *)guard);
 }
@@ -161,7 +166,7 @@ static int is_dict_of(PyObject *dict, PyObject *keys, PyObject *values) {
 static int is_as_it_was(const Guard *guard) {
     for (Py_ssize_t i = 0; i < guard->named.count; i++) {
         const Known *at = guard->named.known + i;
-        PyObject *now = PyDict_GetItemWithError(at->owner, at->first);
+        PyObject *now = PyDict_GetItemWithError(PyType_Check(at->owner) ? ((PyTypeObject *)at->owner)->tp_dict : at->owner, at->first);
         if (now == NULL && PyErr_Occurred()) return -1;
         if ((now == NULL ? guard->missing : now) != at->second) return 0;
     }
@@ -181,6 +186,9 @@ static int is_as_it_was(const Guard *guard) {
     for (Py_ssize_t i = 0; i < guard->dicts.count; i++) {
         const Known *at = guard->dicts.known + i;
         if (!is_dict_of(at->owner, at->first, at->second)) return 0;
+    }
+    for (Py_ssize_t i = 0; i < guard->kinds.count; i++) {
+        if ((PyObject *)Py_TYPE(guard->kinds.known[i].owner) != guard->kinds.known[i].first) return 0;
     }
     return 1;
 }
