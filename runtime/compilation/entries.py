@@ -12,7 +12,7 @@ from ..core.scalar_type import get_default_dtype
 from ..core.tensor_base import TensorBase
 from ..utils.pytree import tree_unflatten
 from .history import History
-from .state import MISSING, State
+from .state import MISSING, State, described
 from .traces import Trace
 
 
@@ -82,13 +82,6 @@ class Signature:
         return all([leaves[number] is leaves[first] for number, first in self.repeated])
 
 
-def described(tensor: Any) -> tuple[Any, ...]:
-    """What a program is made for of a tensor."""
-    array = tensor._array
-    strides = getattr(array, "strides", None)
-    return type(tensor), tensor._type, tuple(tensor.shape), strides, tensor._requires_grad
-
-
 def alike(leaf: Any, value: Any) -> bool:
     """Whether two arguments that are no tensors are the same."""
     if type(leaf) is not type(value) or not isinstance(value, int | float | complex | str | bytes):
@@ -99,7 +92,25 @@ def alike(leaf: Any, value: Any) -> bool:
 class Entry:
     """One kind of call, and what is done in it."""
 
-    __slots__ = ("guard", "held", "history", "own", "reason", "result", "signature", "single", "spec", "stage", "state", "trace", "uses", "written")
+    __slots__ = (
+        "failures",
+        "guard",
+        "held",
+        "history",
+        "order",
+        "own",
+        "random",
+        "reason",
+        "result",
+        "signature",
+        "single",
+        "spec",
+        "stage",
+        "state",
+        "trace",
+        "uses",
+        "written",
+    )
 
     def __init__(self, signature: Signature) -> None:
         self.signature = signature
@@ -114,7 +125,10 @@ class Entry:
         #: Of the leaves of the result, what is no tensor.
         self.result: list[Any] = []
         self.spec: Any = None
-        self.uses = 0
+        #: Which of the tensors that the program gives stands in each place; whether it draws random numbers.
+        self.order: list[int] = []
+        self.random = False
+        self.failures = self.uses = 0
         #: The numbers of the tensors that calls write to.
         self.written: list[int] = []
         #: What compares tensors and objects in C, where there is the C machine, and if all are the very same.
@@ -126,10 +140,13 @@ class Entry:
     def watch(self) -> None:
         """Have the C machine compare, if it is there."""
         machine, state, held = fast_paths.programs(), self.state, [kind for _, _, kind in self.held]
-        tensors = [*self.signature.tensors, *held]
-        if machine is None or state is None or state.others or any([t[3] is None for t in tensors]):
+        if machine is None or state is None or state.others:
             return
-        expected = tuple([(n, c, t, r, s, st) for n, (c, t, s, st, r) in enumerate(tensors)])
+        seen = [(None, kind) for kind in [*self.signature.tensors, *held]]
+        seen += [(t, kind) for t, kind in state.tensors if not any([t is own for own in self.own])]
+        if any([kind[3] is None for _, kind in seen]):
+            return
+        expected = tuple([(n, c, t, r, s, st, own) for n, (own, (c, t, s, st, r)) in enumerate(seen)])
         facts = state.named, state.cells, state.functions, state.lists, state.dicts, state.kinds
         self.guard = machine.Guard(expected, *map(tuple, facts), MISSING)
 
@@ -148,17 +165,17 @@ class Entry:
     def objection(self) -> str:
         """What Python's objects have now otherwise than when the call was traced; "" if nothing."""
         for tensor, array, kind in self.held:
-            if (tensor._array is not array or tensor._requires_grad is not kind[4]) and described(tensor) != kind:
+            if (tensor._array is not array or tensor._requires_grad is not kind[4]) and described(
+                tensor
+            ) != kind:
                 return f"a tensor of shape {tuple(tensor.shape)} that the function has is of another kind"
         return "" if self.state is None else self.state.difference()
 
     def put(self, tensors: Sequence[Any]) -> Any:
         """The result, of its tensors."""
-        given = iter(tensors)
+        given = iter([tensors[number] for number in self.order])
         return tree_unflatten([next(given) if kept is TENSOR else kept for kept in self.result], self.spec)
 
     def tensors(self, leaves: Sequence[Any]) -> list[Any]:
         """What the program is given."""
         return [*self.signature.inputs(leaves), *self.own]
-
-

@@ -127,7 +127,9 @@ class _Call:
 
     __slots__ = ("executable", "inputs", "memory", "outputs", "results")
 
-    def __init__(self, executable: Executable, memory: _Memory, inputs: Sequence[Any], outputs: list[Any]) -> None:
+    def __init__(
+        self, executable: Executable, memory: _Memory, inputs: Sequence[Any], outputs: list[Any]
+    ) -> None:
         self.executable, self.memory, self.inputs, self.outputs = executable, memory, inputs, outputs
         self.results: dict[int, Any] = {}
 
@@ -211,7 +213,10 @@ def _eager(call: _Call, step: Called) -> None:
     with no_grad():
         results = tensors_in((made.operator(*put(made.arguments)),))
     for result in step.results:
-        call.take_in(result.number, result, results[result.number]._array)
+        array = results[result.number]._array
+        if array.size != prod(result.shape):  # its sizes follow from elements
+            raise Failed
+        call.take_in(result.number, result, array)
 
 
 def _numpy_dtype(name: str) -> Any:

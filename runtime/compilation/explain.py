@@ -38,9 +38,7 @@ def explain(function: Callable[..., Any], *args: Any, **keywords: Any) -> Report
     for number, entry in enumerate(compiled.entries):
         lines += [f"  call {number}: {_kind(entry)}", *[f"    {line}" for line in _lines(entry)]]
     ready = [entry for entry in compiled.entries if entry.stage is not Stage.EAGER]
-    return Report(
-        compiled._name, "\n".join(lines), len(ready), len(compiled.entries) - len(ready)
-    )
+    return Report(compiled._name, "\n".join(lines), len(ready), len(compiled.entries) - len(ready))
 
 
 def _kind(entry: Entry) -> str:
@@ -71,13 +69,17 @@ def _lines(entry: Entry) -> list[str]:
 
 def _executable(what: str, executable: Executable) -> list[str]:
     module = executable.module
-    lines = [f"{what}: {len(module.groups)} groups in {len(module.steps)} steps, arena of {module.arena} bytes"]
+    lines = [
+        f"{what}: {len(module.groups)} groups in {len(module.steps)} steps, arena of {module.arena} bytes"
+    ]
     for number, group in enumerate(module.groups):
         if group.is_loops:
             kind = f"loops over {list(group.space)}, {group.passes} passes"
         else:
             node = group.nodes[0]
-            kind = {Eager: "eager call", Product: "product by BLAS"}.get(type(node), type(node).__name__.lower())
+            kind = {Eager: "eager call", Product: "product by BLAS"}.get(
+                type(node), type(node).__name__.lower()
+            )
         names = dict.fromkeys([_operator(node) for node in group.nodes])
         lines.append(f"  group {number}: {kind}: {', '.join(filter(None, names))}")
     return lines

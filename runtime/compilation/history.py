@@ -25,7 +25,9 @@ from .traces import Layout, Made, made, result, shown, types_of, write
 
 def run(graph: Graph, tensors: Sequence[Any]) -> list[Any]:
     """The outputs of a graph, of its inputs and constants; what recorded nothing records nothing."""
-    values: dict[Value, Any] = dict(zip([*graph.inputs, *[c.value for c in graph.constants]], tensors, strict=True))
+    values: dict[Value, Any] = dict(
+        zip([*graph.inputs, *[c.value for c in graph.constants]], tensors, strict=True)
+    )
     for node in graph.nodes:
         arguments = replaced(node.arguments, values.__getitem__)
         if node.unrecorded:
@@ -64,7 +66,7 @@ class History:
         #: Of these, the ones that have a history.
         self.recorded = [i for i in self.own if outputs[i]._requires_grad]
         primals = [t.detach().requires_grad_(t._requires_grad) for t in tensors]
-        given = [outputs[i].detach().clone().fill_(1) for i in self.recorded]
+        given = [outputs[i].detach().contiguous().clone().fill_(1) for i in self.recorded]
         call, self.reached = self._joint(primals, given)
         assert call.graph is not None
         self.held = [c.tensor for c in call.graph.constants]
@@ -102,7 +104,9 @@ class History:
             raise Unsuitable("; ".join(call.problems))
         return call, reached
 
-    def _cut(self, layout: Layout, grads: Sequence[View], examples: Sequence[Any], primals: int, given: int) -> None:
+    def _cut(
+        self, layout: Layout, grads: Sequence[View], examples: Sequence[Any], primals: int, given: int
+    ) -> None:
         program = self.captured.program
         late = {id(node) for node in program.inputs[primals : primals + given]}
         for node in program.nodes:
@@ -134,9 +138,7 @@ class History:
         """The results of a call."""
         found: Any = iter(CompiledFunction.apply(self, *tensors)) if self.own else iter(())
         count = len(self.own) + len(self.shown)
-        return [
-            result(self.shown[i], tensors, ()) if i in self.shown else next(found) for i in range(count)
-        ]
+        return [result(self.shown[i], tensors, ()) if i in self.shown else next(found) for i in range(count)]
 
     def forwards(self, tensors: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """The outputs, and the buffers that backward needs."""
@@ -238,7 +240,9 @@ def _differentiable(history: History, tensors: Sequence[Any], grads: Sequence[An
     """The gradients as functions of inputs and gradients: those of the graph of operators."""
     results = run(history.graph, tensors)
     wanted = [tensors[i] for i in history.wanted]
-    found = grad([results[i] for i in history.recorded], wanted, list(grads), create_graph=True, allow_unused=True)
+    found = grad(
+        [results[i] for i in history.recorded], wanted, list(grads), create_graph=True, allow_unused=True
+    )
     return dict(zip(history.wanted, found, strict=True))
 
 

@@ -302,7 +302,9 @@ class Functions:
     expand_dims, squeeze, broadcast_arrays = map(staticmethod, (_expand_dims, _squeeze, _broadcast_arrays))
     concat, stack, take, take_along_axis = map(staticmethod, (_concat, _stack, _take, _take_along_axis))
     matmul, tensordot, matrix_transpose = map(staticmethod, (_matmul, _tensordot, _matrix_transpose))
-    where, astype, pow, isdtype, flip, clip = map(staticmethod, (where, astype, power, _isdtype, _flip, _clip))
+    where, astype, pow, isdtype, flip, clip = map(
+        staticmethod, (where, astype, power, _isdtype, _flip, _clip)
+    )
     sum, prod, max = [staticmethod(partial(_fold, fold)) for fold in ("sum", "prod", "max")]
     min, any, all = [staticmethod(partial(_fold, fold)) for fold in ("min", "any", "all")]
     mean, sign, abs, round = map(staticmethod, (_mean, _sign, absolute, _round))
@@ -321,7 +323,9 @@ class Functions:
 
     def __init__(self) -> None:
         for name in ("add", "subtract", "multiply", "divide"):
-            setattr(self, name, partial(operation, {"add": "+", "subtract": "-", "multiply": "*"}.get(name, "/")))
+            setattr(
+                self, name, partial(operation, {"add": "+", "subtract": "-", "multiply": "*"}.get(name, "/"))
+            )
         for name, symbol in _COMPARED.items():
             setattr(self, name, partial(operation, symbol))
         for name in (*ROUTINES, *FUNCTIONS):
@@ -409,7 +413,9 @@ class ProgramNamespace(Namespace):
     def scatter(self, array: Any, places: Any, values: Any, how: str = "set") -> Any:
         if not scatters(how, array.dtype.name):
             raise Unlowerable(f"{how} at indices")
-        given = [whole_array(a) for a in (array, astype(places, np.int64), broadcast_to(values, places.shape))]
+        given = [
+            whole_array(a) for a in (array, astype(places, np.int64), broadcast_to(values, places.shape))
+        ]
         return Array(program().scatter(*[a.view for a in given], how), array.dtype)
 
     def put(self, array: Any, key: tuple[Any, ...], values: Any) -> Any:

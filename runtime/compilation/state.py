@@ -57,6 +57,8 @@ class State:
         self.functions: list[tuple[Any, Any, Any, Any]] = []
         self.lists: list[tuple[Any, tuple[Any, ...]]] = []
         self.dicts: list[tuple[Any, tuple[Any, ...], tuple[Any, ...]]] = []
+        #: (tensor, what it is): of tensors, whose elements may change.
+        self.tensors: list[tuple[Any, tuple[Any, ...]]] = []
         #: (object, class): of instances, whose class can be another.
         self.kinds: list[tuple[Any, Any]] = []
         #: (object, what reads it, what that gave).
@@ -86,6 +88,9 @@ class State:
                 return "a dict has other keys"
             if not all(map(_alike, found.values(), values)):
                 return "a dict has other values"
+        for tensor, seen in self.tensors:
+            if described(tensor) != seen:
+                return f"a tensor of shape {tuple(tensor.shape)} is of another kind"
         for value, kind in self.kinds:
             if type(value) is not kind:
                 return f"a {kind.__name__} is a {type(value).__name__}"
@@ -127,7 +132,10 @@ class State:
             yield from self._of_class(value, names, codes)
         elif isinstance(value, _HIDDEN):
             raise TooMuch(f"a {type(value).__name__}")
-        elif not isinstance(value, TensorBase | BuiltinFunctionType):
+        elif isinstance(value, TensorBase):
+            self.tensors.append((value, described(value)))
+            yield from self._of_attributes(vars(value), None, names)
+        elif not isinstance(value, BuiltinFunctionType):
             yield from self._of_content(value)
             yield from self._of_instance(value, names)
 
@@ -245,6 +253,13 @@ _CONTENTS: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
     (np.ndarray, lambda found: (found.dtype.str, found.shape, found.tobytes())),
     (bytearray, bytes),
 )
+
+
+def described(tensor: Any) -> tuple[Any, ...]:
+    """What a program is made for of a tensor."""
+    array = tensor._array
+    strides = getattr(array, "strides", None)
+    return type(tensor), tensor._type, tuple(tensor.shape), strides, tensor._requires_grad
 
 
 def _slot(value: Any, slot: Any) -> Any:

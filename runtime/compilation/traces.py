@@ -38,6 +38,8 @@ class Shown:
     shape: Shape
     strides: Shape
     offset: int
+    #: Whether it has no history, whatever the input has.
+    silent: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,7 @@ def result(output: Output, inputs: Sequence[Any], buffers: Sequence[Any]) -> Any
         return inputs[output.number]
     if isinstance(output, Shown):
         tensor = inputs[output.number]
+        tensor = tensor.detach() if output.silent else tensor
         return tensor.as_strided(output.shape, output.strides, tensor.storage_offset() + output.offset)
     found = buffers[output.number]
     if isinstance(found, TensorBase):
@@ -145,7 +148,7 @@ def shown(tensor: Any, inputs: Sequence[Any]) -> Given | Shown | None:
             if given.dtype is not tensor.dtype:
                 raise Unsuitable("a result shows an input as another dtype")
             begin = tensor.storage_offset() - given.storage_offset()
-            return Shown(number, tuple(tensor.shape), strides_of(tensor), begin)
+            return Shown(number, tuple(tensor.shape), strides_of(tensor), begin, not tensor._requires_grad)
     return None
 
 
@@ -200,7 +203,7 @@ class Layout:
 
     def _copied(self, view: View, tensor: Any, shape: Shape, strides: Shape) -> Output:
         """An output in a buffer of its own, in the order in which the tensor lies in memory."""
-        order = sorted(range(len(shape)), key=lambda d: (-strides[d] if shape[d] != 1 else 0))
+        order = sorted(range(len(shape)), key=lambda d: -strides[d] if shape[d] != 1 else 0)
         physical = tuple([shape[d] for d in order])
         dense = dict(zip(order, contiguous(physical), strict=True))
         if any([dense[d] != strides[d] and shape[d] != 1 for d in order]) and prod(shape):

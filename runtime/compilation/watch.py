@@ -33,8 +33,13 @@ _BEYOND = tuple(
     f"tengen.{name}"
     for name in (
         "random serialization utils.data hub multiprocessing distributed optim amp profiler testing settings "
-        "cuda jax dask onnx jit autograd.profiler custom_operators storage tensors.interop"
+        "cuda jax dask onnx jit autograd.profiler custom_operators storage tensors.interop tensors.printing"
     ).split()
+)
+#: What tensors have beside elements, by the names of methods and properties.
+_OF_TENSORS = frozenset(
+    "grad _version data_ptr is_set_to set_ register_hook register_post_accumulate_grad_hook retain_grad "
+    "__repr__ __deepcopy__ __reduce_ex__ __dlpack__ share_memory_ is_shared module_load grad_fn".split()
 )
 #: Packages that tengen is made of, which do what operators do.
 _OWN = frozenset("tengen numpy scipy llvmlite ml_dtypes threadpoolctl".split())
@@ -88,7 +93,9 @@ class Watch:
             module = frame.f_globals.get("__name__") or ""
             if module.partition(".")[0] not in _OWN:  # Python's own library has state, too
                 self.codes.add(code)
-            if module.startswith(_BEYOND):
+            if module.startswith(_BEYOND) or (
+                module.startswith("tengen.tensors.") and code.co_name in _OF_TENSORS
+            ):
                 self._note(f"it calls {module}.{code.co_name}", caller)
 
     def _is_outside(self, frame: FrameType | None) -> bool:

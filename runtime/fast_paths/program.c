@@ -7,6 +7,7 @@
 /* What a tensor must be. */
 typedef struct {
     Py_ssize_t number; /* of the argument */
+    PyObject *own;     /* the tensor itself, if it is none of them, or None */
     PyTypeObject *cls;
     PyObject *type, *requires_grad;
     int ndim;
@@ -74,7 +75,8 @@ static int read_sizes(PyObject *sizes, npy_intp *to) {
     return 0;
 }
 
-/* Of a tuple of (number of the argument, class, Type, whether it requires grad, sizes, strides in bytes), and of what
+/* Of a tuple of (number of the argument, class, Type, whether it requires grad, sizes, strides in bytes, the tensor or
+   None), and of what
    compilation/state.py: State has of names in dicts and classes, cells, functions, lists, dicts and classes of objects. */
 static PyObject *guard_new(PyTypeObject *cls, PyObject *arguments, PyObject *Py_UNUSED(keywords)) {
     PyObject *source, *named, *cells, *functions, *lists, *dicts, *kinds, *missing;
@@ -99,8 +101,8 @@ static PyObject *guard_new(PyTypeObject *cls, PyObject *arguments, PyObject *Py_
     for (Py_ssize_t i = 0; i < made->count; i++) {
         Expected *to = made->expected + i;
         PyObject *given, *dims, *strides;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(source, i), "nOOOO!O!", &to->number, &given, &to->type, &to->requires_grad,
-                              &PyTuple_Type, &dims, &PyTuple_Type, &strides))
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(source, i), "nOOOO!O!O", &to->number, &given, &to->type, &to->requires_grad,
+                              &PyTuple_Type, &dims, &PyTuple_Type, &strides, &to->own))
             goto failed;
         if (!PyType_Check(given) || PyTuple_GET_SIZE(dims) > MOST_DIMS || PyTuple_GET_SIZE(dims) != PyTuple_GET_SIZE(strides) || to->number < 0) {
             PyErr_SetString(PyExc_ValueError, "a tensor is described wrongly");
@@ -203,8 +205,12 @@ static PyObject *guard_fits(Guard *guard, PyObject *given) {
     if (!same) Py_RETURN_FALSE;
     for (Py_ssize_t i = 0; i < guard->count; i++) {
         const Expected *expected = guard->expected + i;
-        if (expected->number >= PySequence_Fast_GET_SIZE(given)) Py_RETURN_FALSE;
-        if (!is_expected(PySequence_Fast_GET_ITEM(given, expected->number), expected)) Py_RETURN_FALSE;
+        PyObject *tensor = expected->own;
+        if (tensor == Py_None) {
+            if (expected->number >= PySequence_Fast_GET_SIZE(given)) Py_RETURN_FALSE;
+            tensor = PySequence_Fast_GET_ITEM(given, expected->number);
+        }
+        if (!is_expected(tensor, expected)) Py_RETURN_FALSE;
     }
     Py_RETURN_TRUE;
 }
