@@ -52,19 +52,19 @@ def compile(
 ) -> Any:
     """The function or module ``model``, compiled; without one a decorator.
 
-    A call runs a program that was made for its kind: the dtypes, shapes and strides of the tensors, the values
-    of all other arguments, the modes of tengen, and what the function reads of Python's objects. A call of
-    another kind makes one, of at most ``options={"limit": 8}``. Results, errors, random numbers and gradients of
-    any order are the function's. Of a Module the result is a Module with the same parameters. Without llvmlite
-    (``pip install tengen[compile]``) all calls are made as they are written.
+    A call runs a program that was made for its kind: the dtypes, shapes and strides of the tensors, the
+    values of all other arguments, the modes of tengen, and what the function reads of Python's objects. A
+    call of another kind makes one, of at most ``options={"limit": 8}``. Results, errors, random numbers and
+    gradients of any order are the function's. Of a Module the result is a Module with the same parameters.
+    Without llvmlite (``pip install tengen[compile]``) all calls are made as they are written.
 
     ``fullgraph``: a call of which no program can be made is a RuntimeError, which says why. ``backend`` is
     ``"native"`` (``"inductor"`` means the same); with ``"eager"`` and ``"aot_eager"`` all calls are made as
     they are written. ``options={"check": "always"}`` compares each call with the function. ``mode`` and
     ``dynamic`` are PyTorch's, and change nothing. ``disable`` gives back the model.
 
-    Raises RuntimeError where both ``mode`` and ``options`` are given, or one of them is unknown, or the backend;
-    TypeError for what cannot be called.
+    Raises RuntimeError where both ``mode`` and ``options`` are given, or one of them is unknown, or the
+    backend; TypeError for what cannot be called.
     """
     given = _options(fullgraph, backend, mode, options)
     if model is None:
@@ -88,7 +88,9 @@ def _options(
         known = ", ".join([*_BACKENDS, "eager", "aot_eager"])
         raise RuntimeError(f"compile(): backend={backend!r} is unknown, there are {known}")
     if given.get("check", "first") not in _CHECKS:
-        raise RuntimeError(f"compile(): options['check'] must be one of {', '.join(_CHECKS)}, not {given['check']!r}")
+        raise RuntimeError(
+            f"compile(): options['check'] must be one of {', '.join(_CHECKS)}, not {given['check']!r}"
+        )
     limit = given.get("limit", 1)
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
         raise RuntimeError(f"compile(): options['limit'] must be a number of programs, not {limit!r}")
@@ -110,7 +112,7 @@ def _compiled(model: Any, options: dict[str, Any], disable: bool) -> Any:
 
 
 def explain(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Report:
-    """Call a function, compiled or not, and say what its program is: loops, calls, and what is called as it is."""
+    """Call a function, compiled or not, and say what its program is, and what of it is called as it is."""
     from .compilation.explain import explain
 
     return explain(fn, *args, **kwargs)
@@ -176,8 +178,9 @@ def substitute_in_graph(
 class set_stance:
     """What calls of compiled functions do from here on in this thread, or within ``with``. Also a decorator.
 
-    ``"default"``; ``"force_eager"``: they are made as they are written; ``"eager_on_recompile"``: so are those
-    that would need another program; ``"fail_on_recompile"``: these are a RuntimeError. RuntimeError for another.
+    ``"default"``; ``"force_eager"``: they are made as they are written; ``"eager_on_recompile"``: so are
+    those that would need another program; ``"fail_on_recompile"``: these are a RuntimeError. RuntimeError for
+    another.
     """
 
     def __init__(self, stance: str = "default", **options: Any) -> None:

@@ -78,6 +78,7 @@ IR = (
     "factories",
     "windows",
     "lower",
+    "fuse",
 )
 #: The packages of codegen/ in the order in which they run, then the modules that call them.
 STAGES = (
@@ -153,7 +154,6 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "utils.pytree_text",
         "generating",
         "version",
-        "compiler",
         "cpu",
         "distributed",
         "multiprocessing",
@@ -196,6 +196,8 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ),
     (
         "amp",
+        "compilation",
+        "compiler",
         "cpu.amp",
         "utils",
         "profiler",

@@ -159,9 +159,7 @@ class DaskNamespace(Namespace):
     def known(self, array: Any) -> Any:
         return None if is_lazy(array) else array
 
-    def checked(
-        self, array: Any, check: Callable[[Any], None], within: tuple[int, int] | None = None
-    ) -> Any:
+    def checked(self, array: Any, check: Callable[[Any], None], within: tuple[int, int] | None = None) -> Any:
         """Chunk by chunk, when they are computed; the error names the operator that is called now."""
         if not is_lazy(array):
             return super().checked(array, check, within)

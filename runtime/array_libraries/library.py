@@ -88,9 +88,7 @@ class Namespace:
         """The values as a NumPy array; None where they are not there before something is computed."""
         return self.to_host(array)
 
-    def checked(
-        self, array: Any, check: Callable[[Any], None], within: tuple[int, int] | None = None
-    ) -> Any:
+    def checked(self, array: Any, check: Callable[[Any], None], within: tuple[int, int] | None = None) -> Any:
         """The array, of which ``check`` sees the values: now where they are known, later where they will be.
 
         It is called on all values, or on parts, and raises what it finds. ``within`` says that it finds

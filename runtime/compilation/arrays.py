@@ -13,10 +13,10 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from tengen.fuse.nodes import Fill, Program
-from tengen.fuse.views import contiguous, reshaped
-from tengen.fuse.nodes import View, whole
+
 from tengen.ir.expressions import Call, Constant, Expr, Name, Operation
+from tengen.ir.fuse.nodes import Fill, Program, View, whole
+from tengen.ir.fuse.views import contiguous, reshaped
 from tengen.ir.lower.instructions import Unlowerable
 
 Shape = tuple[int, ...]
@@ -171,7 +171,7 @@ _OF_NUMBERS: dict[str, Any] = {
 }
 
 
-def full(shape: Sequence[int], value: Any, dtype: Any) -> Array:
+def filled(shape: Sequence[int], value: Any, dtype: Any) -> Array:
     """One number everywhere, as the dtype holds it."""
     dtype = np.dtype(dtype)
     if dtype.kind == "c":
@@ -191,7 +191,7 @@ def table(value: Any) -> Array:
 def constant(value: Any) -> Array:
     """An array of NumPy's as one of the program; of equal elements as their number."""
     if value.dtype.kind != "c" and value.size and (value.size == 1 or bool((value == value.flat[0]).all())):
-        return full(value.shape, value.flat[0], value.dtype)
+        return filled(value.shape, value.flat[0], value.dtype)
     value = np.ascontiguousarray(value)
     key = (value.dtype.name, value.shape, value.tobytes())
     return Array(program().table(value, key, value.shape, value.dtype.name), value.dtype)
@@ -203,14 +203,14 @@ def as_array(value: Any, like: Array) -> Array:
         return value
     if isinstance(value, np.ndarray | np.generic):
         return table(value)
-    return full((), value, like.dtype)
+    return filled((), value, like.dtype)
 
 
 def together(*values: Any) -> tuple[list[Array], Any]:
     """Operands of one dtype, to which they promote as NumPy has it, and that dtype."""
     given = [table(v) if isinstance(v, np.ndarray | np.generic) else v for v in values]
     dtype = np.result_type(*[v.dtype if isinstance(v, Array) else v for v in given])
-    made = [astype(v, dtype) if isinstance(v, Array) else full((), v, dtype) for v in given]
+    made = [astype(v, dtype) if isinstance(v, Array) else filled((), v, dtype) for v in given]
     return made, dtype
 
 
@@ -235,7 +235,7 @@ def operation(symbol: str, *operands: Any) -> Array:
     if None not in numbers:
         with np.errstate(all="ignore"):
             value = _OF_NUMBERS[symbol](*numbers)
-        return full(np.broadcast_shapes(*[a.shape for a in given]), value, result)
+        return filled(np.broadcast_shapes(*[a.shape for a in given]), value, result)
     names = tuple([Name(f"a{i}") for i in range(len(given))])
     return pointwise(Operation(symbol, names), given, result)
 
@@ -275,7 +275,7 @@ def astype(x: Array, dtype: Any, copy: bool = True) -> Array:
         raise Unlowerable("complex numbers")
     if x.number is not None:
         with np.errstate(all="ignore"):
-            return full(x.shape, x.number.astype(dtype), dtype)
+            return filled(x.shape, x.number.astype(dtype), dtype)
     return pointwise(Name("a0"), (x,), dtype)
 
 
@@ -297,7 +297,7 @@ def power(x: Any, exponent: Any) -> Array:
         raise Unlowerable("power has no routine")
     number = float(by.number)
     if number in (0.0, 1.0):
-        return full(base.shape, 1, dtype) if number == 0.0 else base
+        return filled(base.shape, 1, dtype) if number == 0.0 else base
     if number not in _POWERS:
         raise Unlowerable("power has no routine")
     return broadcast_to(pointwise(_POWERS[number], (base,), dtype), np.broadcast_shapes(base.shape, by.shape))

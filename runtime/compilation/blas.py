@@ -7,7 +7,8 @@ import functools
 from pathlib import Path
 
 import numpy as np
-from tengen.fuse.calls import Blas
+
+from tengen.ir.fuse.calls import Blas
 
 #: The functions as OpenBLAS has them in NumPy's wheels, whose integers have 64 bits, by dtypes.
 _NAMES = {"float32": "scipy_cblas_sgemm64_", "float64": "scipy_cblas_dgemm64_"}

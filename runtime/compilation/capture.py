@@ -1,4 +1,4 @@
-"""Capture: a graph of operators as a Program of nodes, by calling each operator on what stands for its tensors."""
+"""Capture: a graph of operators as a Program, by calling each operator on what stands for its tensors."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from tengen.fuse.nodes import Program, View
-from tengen.fuse.scalars import Trials
+
+from tengen.generated.backends import BACKENDS
 from tengen.generated.kernels import ROUTINES
+from tengen.ir.fuse.nodes import Program, View
+from tengen.ir.fuse.scalars import Trials
 from tengen.ir.lower.kernels import read_routine
 
 from ..autograd.grad_mode import no_grad
-from ..core.device import device
+from ..core.device import default_device, device
 from ..core.operands import tensors_in
 from ..core.tensor_base import TensorBase
 from ..dispatch.legacy_type_dispatch import type_of
@@ -21,7 +23,8 @@ from ..jit.graph import Graph, Node, Value, replaced, writes
 from .arrays import Array, constant, thread
 
 #: Where tensors are that stand for what a program computes, and where those are that it is of.
-LAZY, HERE = device("lazy"), device("cpu")
+_BACKEND = next(name for name, row in BACKENDS.items() if row["library"].startswith(__package__))
+LAZY, HERE = device(BACKENDS[_BACKEND]["device"]), default_device
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ from .history import History
 from .state import MISSING, State, described
 from .traces import Trace
 
-
 #: So many calls of a function that has no program look whether it might have one now.
 REPEATS = 32
 #: Stands for a tensor in a result.

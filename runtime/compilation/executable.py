@@ -9,10 +9,11 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from tengen.fuse.functions import Called, Module
-from tengen.fuse.memory import ALIGNED, Home, Slot
-from tengen.fuse.nodes import Arg, Node, Product, Result
-from tengen.fuse.scalars import STORED
+
+from tengen.ir.fuse.functions import Called, Module
+from tengen.ir.fuse.memory import ALIGNED, Home, Slot
+from tengen.ir.fuse.nodes import Arg, Node, Product, Result
+from tengen.ir.fuse.scalars import STORED
 
 from .. import fast_paths
 from ..autograd.grad_mode import no_grad

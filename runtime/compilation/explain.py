@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tengen.fuse.nodes import Eager, Product
+from tengen.ir.fuse.nodes import Eager, Product
 
 from .entries import Entry, Stage
 from .executable import Executable

@@ -1,4 +1,4 @@
-"""Compiled functions: which program a call runs, and calls that are made as they are written, to be traced."""
+"""Compiled functions: which program a call runs, and calls that are made as written, to be traced."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from .entries import TENSOR, Entry, Signature, Stage
 from .executable import Failed
 from .history import History
 from .recorder import Recorded, Unsuitable, recorded, unsuitable
-from .state import State, TooMuch, described
 from .stances import stance
+from .state import State, TooMuch, described
 from .traces import traced
 
 #: How often a program fails before the function is called as it is written.
@@ -62,8 +62,7 @@ class Compiled:
                     continue
                 tensors = [*args, *entry.own]
                 if entry.guard.fits(tensors) and entry.signature.has_modes():
-                    if entry.stage is Stage.READY:
-                        return self._ready(entry, tensors, args, keywords)
+                    return self._ready(entry, tensors, args, keywords)
             if leaves is None:
                 leaves, spec = flattened(args, keywords)
             if entry.signature.fits(leaves, spec) and not entry.objection():
@@ -161,7 +160,7 @@ class Compiled:
                 entry.watch()
         return result
 
-    def _differs(self, entry: Entry, tensors: Sequence[Any], result: Any, before: Any, after: Any) -> str:
+    def _differs(self, entry: Entry, tensors: list[Any], result: Any, before: Any, after: Any) -> str:
         """How the program's result of tensors differs from the function's; "" if it does not.
 
         ``before`` and ``after`` are states of the generator, around the call of the function.
@@ -177,7 +176,7 @@ class Compiled:
 
     def _give_up(self, entry: Entry, reason: str, warns: bool = False) -> None:
         entry.stage, entry.reason = Stage.EAGER, reason
-        entry.trace = entry.history = None
+        entry.trace = entry.history = entry.guard = None
         if self._fullgraph:
             raise RuntimeError(f"compile: {self._name} cannot be one program: {reason}")
         if warns:
@@ -277,7 +276,7 @@ def flattened(args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Sequence
 
 
 def result_of(call: Recorded) -> list[Any]:
-    """The leaves of a result, with None in the places of tensors. Unsuitable for what is made anew each time."""
+    """The leaves of a result, with TENSOR in the places of tensors. Unsuitable for what is no plain value."""
     found: list[Any] = []
     for leaf in call.leaves:
         if isinstance(leaf, TensorBase):

@@ -11,11 +11,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from tengen.fuse.nodes import Arg, Bound, Fill, Input, Node, Pointwise, Result, Table, View, live
-from tengen.ir.expressions import Attribute, Call, Name, walk
 
-from ..autograd.function import Function
+from tengen.ir.expressions import Attribute, Call, Name, walk
+from tengen.ir.fuse.nodes import Arg, Bound, Fill, Input, Node, Pointwise, Result, Table, View, live
+
 from ..autograd import grad
+from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad, grad_mode, no_grad
 from ..jit.graph import Graph, Value, replaced, values_in
 from .capture import captured, trials
@@ -54,8 +55,10 @@ class History:
     def __init__(
         self, graph: Graph, tensors: Sequence[Any], outputs: Sequence[Any], written: Sequence[int]
     ) -> None:
-        """Of a graph, example inputs and held tensors, what the call gave, and the numbers of inputs that the
-        graph's last outputs are written to. Unsuitable where it cannot be."""
+        """Of a graph, its inputs and constants, what the call gave, and ``written`` as ``traced`` has it.
+
+        Unsuitable where it cannot be.
+        """
         self.graph, self.targets = graph, written
         if any([tensors[number]._requires_grad for number in written]):
             raise Unsuitable("it writes to a tensor that has a history")

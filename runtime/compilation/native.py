@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tengen.fuse.functions import Module, Native
+from tengen.ir.fuse.functions import Module, Native
 
 from ..machine_code.cache import Cache, cache_folder
 from ..machine_code.tables import digest

@@ -9,7 +9,7 @@ from .function import Compiled
 
 
 class OptimizedModule(Module):
-    """A module, compiled: its attributes, parameters and mode are those of the module itself, ``_orig_mod``."""
+    """A module, compiled: attributes, parameters and mode are those of the module itself, ``_orig_mod``."""
 
     __module__ = "tengen._dynamo"
 

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..autograd.grad_mode import grad_mode
+from ..core.device import default_device
 from ..core.interception import Layer
 from ..core.tensor_base import TensorBase
+from ..dispatch.legacy_type_dispatch import backend_of_device
 from ..jit.functionalize import with_final_values
 from ..jit.graph import Graph, Node, writes
 from ..jit.tracer import Tracer
@@ -64,13 +66,17 @@ def unsuitable(tensor: Any) -> str:
     if type(tensor) not in CLASSES:
         return f"a {type(tensor).__name__}"
     backend = tensor._type.backend
-    if backend.name != "CPU":
+    if backend is not backend_of_device(default_device):
         return f"a tensor of {backend.name}"
     return "" if tensor._type.scalar_type.name in _DTYPES else f"a tensor of {tensor.dtype}"
 
 
+#: The dtypes of what programs take, compute and give.
 _DTYPES = frozenset(
-    "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128".split()
+    (
+        *("bool", "uint8", "int8", "int16", "int32", "int64"),
+        *("float16", "bfloat16", "float32", "float64", "complex64", "complex128"),
+    )
 )
 
 
@@ -85,7 +91,7 @@ class Recorded:
     watch: Watch
     problems: list[str] = field(default_factory=list)
     #: The tensors of the result, which are the graph's first outputs: of the function, each once.
-    outputs: list[Any] = field(default_factory=list)
+    outputs: list[Tensor] = field(default_factory=list)
     #: The inputs and constants that it wrote to: the graph's last outputs are what they hold then.
     written: list[Any] = field(default_factory=list)
 
@@ -114,7 +120,7 @@ def recorded(
             problems.append("it changes whether operators record")
         if accumulation.leaves:
             problems.append("it adds to gradients")
-        outputs = [leaf for leaf in leaves if isinstance(leaf, TensorBase)]
+        outputs = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
         if watches:
             outputs = list({id(tensor): tensor for tensor in outputs}.values())
         graph = None

@@ -30,7 +30,9 @@ MOST = 20_000
 
 
 #: Names that tell that attributes are read by others than those that code names.
-_ANY_NAME = frozenset("getattr hasattr setattr delattr attrgetter __dict__ __getattribute__".split())
+_ANY_NAME = frozenset(
+    ("getattr", "hasattr", "setattr", "delattr", "attrgetter", "__dict__", "__getattribute__")
+)
 #: The flag of types whose attributes nobody sets.
 _IMMUTABLE = 1 << 8
 #: The hooks that all modules call.
@@ -44,7 +46,7 @@ _HIDDEN = (functools._lru_cache_wrapper,)
 
 
 class TooMuch(Exception):
-    """A function reaches more objects than are worth comparing, or one that cannot be compared: what it is."""
+    """A function reaches more than is worth comparing, or what cannot be compared; the message names it."""
 
 
 class State:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
 import numpy as np
-from tengen.fuse.functions import module
-from tengen.fuse.nodes import Fill, Input, Node, Result, Table, View, live, whole
-from tengen.fuse.views import Shape, contiguous, without_ones
+
+from tengen.ir.fuse.functions import module
+from tengen.ir.fuse.nodes import Fill, Input, Node, Result, Table, View, live, whole
+from tengen.ir.fuse.views import Shape, contiguous, without_ones
 
 from ..autograd.grad_mode import no_grad
 from ..core.storage import storage_of
@@ -124,8 +124,11 @@ def types_of(outputs: Sequence[Output], buffers: Sequence[Any]) -> list[Any]:
 
 
 def traced(graph: Graph, tensors: Sequence[Any], outputs: Sequence[Any], written: Sequence[int]) -> Trace:
-    """The trace of a graph: of example inputs and constants, of outputs, and of the numbers of inputs that the
-    graph's last outputs are written to. Unsuitable where there can be none."""
+    """The trace of a graph, of examples of its inputs and constants, and of outputs.
+
+    The graph's last outputs are written to the inputs of the numbers ``written``. Unsuitable where there can
+    be none.
+    """
     values = [*graph.inputs, *[c.value for c in graph.constants]]
     found = captured(graph, list(zip(values, tensors, strict=True)))
     layout, views = Layout(found, tensors), iter(found.outputs)
@@ -206,7 +209,7 @@ class Layout:
         order = sorted(range(len(shape)), key=lambda d: -strides[d] if shape[d] != 1 else 0)
         physical = tuple([shape[d] for d in order])
         dense = dict(zip(order, contiguous(physical), strict=True))
-        if any([dense[d] != strides[d] and shape[d] != 1 for d in order]) and prod(shape):
+        if 0 not in shape and any([dense[d] != strides[d] and shape[d] != 1 for d in order]):
             raise Unsuitable("a result lies in memory with gaps, or twice in one place")
         turned = view.with_shape(physical, tuple([view.strides[d] for d in order]))
         node = _unique(self.program, turned)

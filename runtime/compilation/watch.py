@@ -15,34 +15,47 @@ from typing import Any
 
 #: Modules in C whose functions give the same for the same, and do nothing else.
 _PURE_MODULES = frozenset(
-    "builtins math cmath _operator operator itertools _functools _collections _collections_abc _abc _typing "
-    "_weakref _struct _warnings _sre copyreg _codecs _string numpy".split()
+    (
+        *("builtins", "math", "cmath", "_operator", "operator", "itertools", "_functools"),
+        *("_collections", "_collections_abc", "_abc", "_typing", "_weakref", "_struct"),
+        *("_warnings", "_sre", "copyreg", "_codecs", "_string", "numpy"),
+    )
 )
 #: Of these, functions that do.
 _IMPURE = frozenset(
-    "print input open exec eval compile breakpoint __import__ id globals locals vars dir".split()
+    (
+        *("print", "input", "open", "exec", "eval", "compile", "breakpoint", "__import__", "id"),
+        *("globals", "locals", "vars", "dir"),
+    )
 )
 #: Types in C whose methods change at most the object itself.
 _PLAIN_TYPES = frozenset(
-    "list dict set frozenset tuple str bytes bytearray int float complex bool NoneType type range slice deque "
-    "OrderedDict defaultdict Counter mappingproxy dict_keys dict_values dict_items property re.Pattern Pattern "
-    "Match object super generator method function cell ndarray dtype weakref ReferenceType".split()
+    (
+        *("list", "dict", "set", "frozenset", "tuple", "str", "bytes", "bytearray", "int"),
+        *("float", "complex", "bool", "NoneType", "type", "range", "slice", "deque"),
+        *("OrderedDict", "defaultdict", "Counter", "mappingproxy", "dict_keys", "dict_values"),
+        *("dict_items", "property", "Pattern", "Match", "object", "super", "generator"),
+        *("method", "function", "cell", "ndarray", "dtype", "weakref", "ReferenceType"),
+    )
 )
 #: Parts of tengen that do more than operators do, or other than in a trace.
-_BEYOND = tuple(
-    f"tengen.{name}"
-    for name in (
-        "random serialization utils.data hub multiprocessing distributed optim amp profiler testing settings "
-        "cuda jax dask onnx jit autograd.profiler custom_operators storage tensors.interop tensors.printing"
-    ).split()
+_BEYOND = (
+    *("tengen.random", "tengen.serialization", "tengen.utils.data", "tengen.hub"),
+    *("tengen.multiprocessing", "tengen.distributed", "tengen.optim", "tengen.amp"),
+    *("tengen.profiler", "tengen.testing", "tengen.settings", "tengen.cuda", "tengen.jax"),
+    *("tengen.dask", "tengen.onnx", "tengen.jit", "tengen.autograd.profiler"),
+    *("tengen.custom_operators", "tengen.storage", "tengen.tensors.interop", "tengen.tensors.printing"),
 )
 #: What tensors have beside elements, by the names of methods and properties.
 _OF_TENSORS = frozenset(
-    "grad _version data_ptr is_set_to set_ register_hook register_post_accumulate_grad_hook retain_grad "
-    "__repr__ __deepcopy__ __reduce_ex__ __dlpack__ share_memory_ is_shared module_load grad_fn".split()
+    (
+        *("grad", "grad_fn", "_version", "data_ptr", "is_set_to", "set_", "share_memory_", "is_shared"),
+        *("register_hook", "register_post_accumulate_grad_hook", "retain_grad", "module_load"),
+        *("__repr__", "__deepcopy__", "__reduce_ex__", "__dlpack__"),
+    )
 )
 #: Packages that tengen is made of, which do what operators do.
-_OWN = frozenset("tengen numpy scipy llvmlite ml_dtypes threadpoolctl".split())
+_OWN = frozenset(["tengen", "numpy", "scipy", "llvmlite", "ml_dtypes", "threadpoolctl"])
 _STANDARD = (sysconfig.get_paths()["stdlib"], "<frozen")
 
 
@@ -55,7 +68,7 @@ def is_program(code: CodeType, module: str) -> bool:
 
 
 class Watch:
-    """``with Watch() as watch:`` the code of the program that runs in this thread, and what speaks against it."""
+    """``with Watch():`` the code of the program that runs in this thread, and what speaks against it."""
 
     def __init__(self) -> None:
         self.codes: set[CodeType] = set()

@@ -23,7 +23,6 @@ UNSERVED = frozenset(
         "hpu",
         "ideep",
         "ipu",
-        "lazy",
         "maia",
         "mkldnn",
         "mps",

@@ -166,10 +166,7 @@ class Graph:
 
     def without_bodies(self) -> Graph:
         """The graph with every node as one call, whatever it is made of."""
-        nodes = [
-            replace(n, body=None, inner=None) if n.body is not None else n
-            for n in self.nodes
-        ]
+        nodes = [replace(n, body=None, inner=None) if n.body is not None else n for n in self.nodes]
         return Graph(self.inputs, self.constants, nodes, self.outputs).pruned_constants()
 
     def without_dead(self) -> Graph:

@@ -152,6 +152,6 @@ def lowering_digest() -> str:
         return ""
     folder = Path(next(iter(spec.submodule_search_locations)))
     found = hashlib.sha256(Path(__file__).with_name("compiler.py").read_bytes())
-    for path in sorted(folder.glob("**/*.py")):
+    for path in sorted([*folder.glob("*.py"), *folder.glob("lower/*.py")]):
         found.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return found.hexdigest()

@@ -457,8 +457,8 @@ EFFECTS: dict[str, Callable[[], Any]] = {
         writes_to_an_array, writes_to_a_list_argument, prints, prints_shapes, logs, warns, writes_a_file,
         draws_of_python, draws_of_an_own_generator, draws_of_numpy, draws_of_a_numpy_generator,
         draws_of_a_generator, takes_of_an_iterator, takes_of_a_generator, seeds, seeds_to_another_state,
-        writes_to_a_tensor, writes_data, writes_an_element, writes_with_numpy, assigns_a_tensor, goes_backward,
-        sets_a_gradient, reads_a_gradient, steps, adam, changes_modes, changes_the_default_dtype, sets_a_flag,
+        writes_to_a_tensor, writes_data, writes_an_element, writes_with_numpy, assigns_a_tensor,
+        goes_backward, sets_a_gradient, reads_a_gradient, steps, adam, changes_modes, changes_the_default_dtype, sets_a_flag,
         resizes, names_a_tensor, reads_a_clock, changes_a_module, changes_training, spectral_norm,
     )
 }  # fmt: skip
@@ -471,7 +471,7 @@ def start() -> None:
     COUNTS["calls"] = STEPS = Counter.total = 0
     LAST, STREAM = None, itertools.count(1)
     random.seed(0)
-    np.random.seed(0)  # noqa: NPY002
+    np.random.seed(0)
     tengen.manual_seed(0)
 
 

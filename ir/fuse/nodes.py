@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
-from tengen.ir.expressions import Constant, Expr, Name, Operation, replaced
-from tengen.ir.lower.instructions import Unlowerable
-from tengen.ir.writer import write
-
+from ..expressions import Constant, Expr, Name, Operation, replaced
+from ..lower.instructions import Unlowerable
+from ..writer import write
 from .scalars import Trials
 from .views import Shape, contiguous, without_ones
 
@@ -99,7 +98,7 @@ class Reduce(Node):
 
 @dataclass(eq=False, slots=True)
 class Pick(Node):
-    """Elements of ``args[0]`` further on: by ``step`` for each place that ``args[1]`` has, of so many ``places``."""
+    """Elements of ``args[0]`` further on, by ``step`` for each of ``places`` that ``args[1]`` has."""
 
     step: int = 1
     places: int = 0
@@ -298,7 +297,9 @@ class Program:
         gone = (0,) * len(index.shape)
         beside = (*array.strides[:axis], *gone, *array.strides[axis + 1 :])
         given = View(array.node, shape, beside, array.offset).along(shape)
-        stands = View(index.node, shape, (*(0,) * len(before), *index.strides, *(0,) * len(behind)), index.offset)
+        stands = View(
+            index.node, shape, (*(0,) * len(before), *index.strides, *(0,) * len(behind)), index.offset
+        )
         args, step, places = (given, stands.along(shape)), array.strides[axis], array.shape[axis]
         space = without_ones(shape)
         made = self._made(
@@ -362,7 +363,8 @@ class Program:
 
     def copied(self, view: View) -> View:
         """The elements of a view in order in a buffer of their own."""
-        space, args = without_ones(view.shape), ()
+        space = without_ones(view.shape)
+        args: tuple[Arg, ...] = ()
         expr: Expr = Constant(view.node.value) if isinstance(view.node, Fill) else Name(f"{OPERAND}0")
         if not isinstance(view.node, Fill):
             args = (view.along(view.shape),)
@@ -373,7 +375,9 @@ class Program:
     def _seen(arg: Arg, shape: Sequence[int]) -> View:
         """What an operand of loops over a shape shows, as a view of that shape."""
         strides = iter(arg.strides)
-        return View(arg.node, tuple(shape), tuple([0 if n == 1 else next(strides) for n in shape]), arg.offset)
+        return View(
+            arg.node, tuple(shape), tuple([0 if n == 1 else next(strides) for n in shape]), arg.offset
+        )
 
     def _made(self, key: Any, make: Any) -> Node:
         found = self._known.get(key)

@@ -1,4 +1,4 @@
-"""Memory: where what outlives its loop lies. Buffers of one call share an arena where they are not alive at once."""
+"""Memory: where what outlives its loop lies. Buffers share an arena where they are not alive at once."""
 
 from __future__ import annotations
 
@@ -141,4 +141,6 @@ def _bytes(shape: Shape, dtype: str) -> int:
 
 def late_in(groups: Collection[Group]) -> list[Reduce]:
     """The reductions that are known behind their groups."""
-    return [node for group in groups for node in group.nodes if node in group.late and isinstance(node, Reduce)]
+    return [
+        node for group in groups for node in group.nodes if node in group.late and isinstance(node, Reduce)
+    ]

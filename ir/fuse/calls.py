@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from tengen.ir.lower.loops import ACCESS
-
+from ..lower.loops import ACCESS
 from .loops import Function
 from .nodes import Arg, Node, Pieces, Product, Scatter
 from .scalars import STORED
@@ -36,19 +35,21 @@ def product(function: Function, node: Product, blas: Blas) -> None:
     a, b = node.args
     (way_a, lead_a), (way_b, lead_b) = leading(a.strides[-2:], (m, k)), leading(b.strides[-2:], (k, n))
 
-    def call(places: tuple[str, str, str]) -> None:
+    def call(places: list[str]) -> None:
         both = zip((a.node, b.node, node), places, strict=True)
         at_a, at_b, at_c = [function.at(type_, function.pointer(one), place) for one, place in both]
         dims = ", ".join([f"{integer} {size}" for size in (m, n, k)])
         body.put(
-            f"call void @{symbol}(i32 {_ROW_MAJOR}, i32 {way_a}, i32 {way_b}, {dims}, {type_} 1.0, ptr {at_a}, "
-            f"{integer} {lead_a}, ptr {at_b}, {integer} {lead_b}, {type_} 0.0, ptr {at_c}, {integer} {n})"
+            f"call void @{symbol}(i32 {_ROW_MAJOR}, i32 {way_a}, i32 {way_b}, {dims}, {type_} 1.0, "
+            f"ptr {at_a}, {integer} {lead_a}, ptr {at_b}, {integer} {lead_b}, {type_} 0.0, "
+            f"ptr {at_c}, {integer} {n})"
         )
 
-    lead = node.batch
-    strides = (a.strides[:-2], b.strides[:-2], tuple([s * m * n for s in contiguous(lead)]))
-    offsets = (a.offset, b.offset, 0)
-    _over(function, lead, strides, offsets, call)
+    apart = tuple([step * m * n for step in contiguous(node.batch)])
+    strides = a.strides[:-2], b.strides[:-2], apart
+    longer = [d for d, n in enumerate(node.batch) if n != 1]
+    kept = [tuple([own[d] for d in longer]) for own in strides]
+    _over(function, without_ones(node.batch), kept, (a.offset, b.offset, 0), call)
 
 
 def leading(strides: Shape, sizes: tuple[int, int]) -> tuple[int, int]:
@@ -70,33 +71,37 @@ def lies_well(strides: Shape, sizes: tuple[int, int]) -> bool:
 def _over(
     function: Function,
     shape: Shape,
-    strides: tuple[Shape, ...],
-    offsets: tuple[int, ...],
-    inside: Callable[..., None],
+    strides: Sequence[Shape],
+    offsets: Sequence[int],
+    inside: Callable[[list[str]], None],
+    parallel: bool = False,
 ) -> None:
-    """Loops over a shape, with the places of what has these strides and offsets inside."""
-    body, memory = function.body, function.memory
-    longer = [d for d, n in enumerate(shape) if n != 1]
-    loops = merged(tuple([shape[d] for d in longer]), [tuple([s[d] for d in longer]) for s in strides])
+    """Loops over a shape, and inside them the places of what has these strides and offsets.
+
+    ``parallel``: what is done at a place does not depend on another one.
+    """
+    body = function.body
+    loops = merged(shape, strides)
     indices: list[tuple[str, int]] = []
 
+    def place(own: Shape, offset: int) -> str:
+        found = str(offset)
+        for index, dim in indices:
+            if own[dim]:
+                step = body.add(f"mul nsw i64 {index}, {own[dim]}")
+                found = body.add(f"add nsw i64 {found}, {step}")
+        return found
+
     def nested(depth: int) -> None:
-        if depth < len(loops):
-            extent, axes = loops[depth]
-            with memory.over("0", str(extent)) as index:
-                indices.append((index, longer[axes[-1]]))
-                nested(depth + 1)
-                indices.pop()
+        if depth == len(loops):
+            inside([place(own, offset) for own, offset in zip(strides, offsets, strict=True)])
             return
-        places = []
-        for own, offset in zip(strides, offsets, strict=True):
-            place = str(offset)
-            for index, dim in indices:
-                if own[dim]:
-                    step = body.add(f"mul nsw i64 {index}, {own[dim]}")
-                    place = body.add(f"add nsw i64 {place}, {step}")
-            places.append(place)
-        inside(tuple(places))
+        extent, axes = loops[depth]
+        innermost = depth == len(loops) - 1
+        with function.memory.over("0", str(extent), parallel=parallel and innermost) as index:
+            indices.append((index, axes[-1]))
+            nested(depth + 1)
+            indices.pop()
 
     nested(0)
 
@@ -118,36 +123,15 @@ def _fill_zero(function: Function, node: Node) -> None:
 
 def _copy(function: Function, arg: Arg, node: Node, shape: Shape, strides: Shape, offset: int) -> None:
     """A loop that copies elements; ``shape`` has the loops of the operand, which has its own strides."""
-    body, type_ = function.body, STORED[node.dtype]
+    body, (type_, size) = function.body, STORED[node.dtype]
 
-    def each(places: tuple[str, str]) -> None:
-        source = function.at(type_[0], function.pointer(arg.node), places[0])
-        target = function.at(type_[0], function.pointer(node), places[1])
-        value = body.add(f"load {type_[0]}, ptr {source}, align {type_[1]}{ACCESS}")
-        body.put(f"store {type_[0]} {value}, ptr {target}, align {type_[1]}{ACCESS}")
+    def each(places: list[str]) -> None:
+        source = function.at(type_, function.pointer(arg.node), places[0])
+        target = function.at(type_, function.pointer(node), places[1])
+        value = body.add(f"load {type_}, ptr {source}, align {size}{ACCESS}")
+        body.put(f"store {type_} {value}, ptr {target}, align {size}{ACCESS}")
 
-    loops = merged(shape, [arg.strides, strides])
-    memory, indices = function.memory, []
-
-    def nested(depth: int) -> None:
-        if depth == len(loops):
-            places = []
-            for own, start in ((arg.strides, arg.offset), (strides, offset)):
-                place = str(start)
-                for index, axis in indices:
-                    if own[axis]:
-                        step = body.add(f"mul nsw i64 {index}, {own[axis]}")
-                        place = body.add(f"add nsw i64 {place}, {step}")
-                places.append(place)
-            each((places[0], places[1]))
-            return
-        extent, axes = loops[depth]
-        with memory.over("0", str(extent), parallel=depth == len(loops) - 1) as index:
-            indices.append((index, axes[-1]))
-            nested(depth + 1)
-            indices.pop()
-
-    nested(0)
+    _over(function, shape, (arg.strides, strides), (arg.offset, offset), each, parallel=True)
 
 
 def scatter(function: Function, node: Scatter) -> None:

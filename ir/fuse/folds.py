@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tengen.ir.lower.instructions import WIDTHS, Instructions, float_constant
-
+from ..lower.instructions import WIDTHS, Instructions, float_constant
 from .scalars import FLOATS, type_of
 
 #: What folds start from.

@@ -7,9 +7,8 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from math import prod
 
-from tengen.ir.lower.instructions import Instructions
-from tengen.ir.lower.loops import ACCESS, Memory
-
+from ..lower.instructions import Instructions
+from ..lower.loops import ACCESS, Memory
 from .folds import Fold
 from .memory import Home, Plan
 from .nodes import Arg, Bound, Input, Node, Pick, Pointwise, Reduce, Table

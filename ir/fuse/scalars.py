@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
-from tengen.ir.expressions import Constant, Expr, Name
-from tengen.ir.lower import reduced
-from tengen.ir.lower.instructions import (
+from ..expressions import Constant, Expr, Name
+from ..lower import reduced
+from ..lower.instructions import (
     WIDTHS,
     Instructions,
     Kind,
@@ -15,8 +15,8 @@ from tengen.ir.lower.instructions import (
     Value,
     float_constant,
 )
-from tengen.ir.lower.scalars import ScalarLowering
-from tengen.ir.routines import Routines
+from ..lower.scalars import ScalarLowering
+from ..routines import Routines
 
 #: Types in memory, with their bytes.
 STORED = {

@@ -1,0 +1,1 @@
+"""Programs of tensors: from nodes over loops to the text of LLVM's functions."""

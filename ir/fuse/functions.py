@@ -1,0 +1,170 @@
+"""Functions: a schedule as steps, of LLVM's functions and calls of Python's, and the text of a module."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ..lower.instructions import WIDTHS, Instructions
+from ..lower.loops import Memory
+from ..routines import Routines
+from .calls import Blas, pieces, product, scatter
+from .folds import Fold
+from .loops import STATUS, Function, Loops
+from .memory import Home, Plan, late_in
+from .nodes import Eager, Node, Pieces, Product, Result, Scatter
+from .scalars import Scalars
+from .schedule import Group, Schedule
+
+#: Loops of so many turns or fewer, around which there are others, are worth unrolling.
+SHORT = 8
+_METADATA = """\
+attributes #0 = { nounwind "prefer-vector-width"="512" }
+!0 = distinct !{}
+!1 = !{!"llvm.loop.parallel_accesses", !0}
+"""
+
+
+@dataclass(slots=True)
+class Native:
+    """A step: a function of the module, by its name."""
+
+    name: str
+
+
+@dataclass(slots=True)
+class Called:
+    """A step: a call of Python's, of a node and its results."""
+
+    node: Node
+    results: list[Result] = field(default_factory=list)
+
+
+Step = Native | Called
+
+
+@dataclass(slots=True)
+class Module:
+    """What is to be compiled, and what a call does with it."""
+
+    text: str
+    steps: list[Step]
+    plan: Plan
+    #: The home of each pointer that the functions are given, in order.
+    pointers: list[tuple[Home, int]]
+    arena: int
+    unrolls: bool
+    groups: list[Group]
+
+
+def module(nodes: Sequence[Node], outputs: Sequence[Node], routines: Routines, blas: Blas | None) -> Module:
+    """The module that computes outputs, which are distinct nodes that have no given buffer."""
+    schedule = Schedule(nodes)
+    late = {r: Fold(Instructions(), r.fold, r.args[0].node.dtype).stored for r in late_in(schedule.groups)}
+    plan = Plan(schedule, outputs, {r: stored for r, stored in late.items() if stored != r.dtype})
+    return _Maker(schedule, plan, routines, blas).module()
+
+
+class _Pointers:
+    """What a function is given: pointers to buffers, by a table in memory, of which the last is the arena."""
+
+    def __init__(self, plan: Plan, homes: Sequence[tuple[Home, int]]) -> None:
+        self.plan, self.homes = plan, homes
+        self.number = {home: i for i, home in enumerate(homes)}
+        self.head = Instructions()
+        self._given: dict[int, str] = {}
+        self._places: dict[int, str] = {}
+
+    def of(self, node: Node) -> str:
+        """The pointer to a node's buffer."""
+        slot = self.plan.slots[node]
+        if slot.home in (Home.ARENA, Home.ROW):
+            return self.in_arena(slot.number)
+        return self._of_table(self.number[slot.home, slot.number])
+
+    def in_arena(self, offset: int) -> str:
+        """The pointer to a place in the arena."""
+        if offset not in self._places:
+            base = self._of_table(len(self.homes))
+            self._places[offset] = f"%arena{offset}"
+            self.head.put(f"%arena{offset} = getelementptr i8, ptr {base}, i64 {offset}")
+        return self._places[offset]
+
+    def _of_table(self, number: int) -> str:
+        if number not in self._given:
+            self._given[number] = at = f"%at{number}"
+            self.head.put(f"{at}.p = getelementptr ptr, ptr %table, i64 {number}")
+            self.head.put(f"{at} = load ptr, ptr {at}.p, !invariant.load !{{}}")
+        return self._given[number]
+
+
+class _Maker:
+    """Puts out the functions of a schedule, one for groups between which Python calls nothing."""
+
+    def __init__(self, schedule: Schedule, plan: Plan, routines: Routines, blas: Blas | None) -> None:
+        self.schedule, self.plan, self.routines, self.blas = schedule, plan, routines, blas
+        slots = [(slot.home, slot.number) for slot in plan.slots.values()]
+        homes = {home for home in slots if home[0] not in (Home.ARENA, Home.ROW)}
+        self.homes = sorted(homes, key=lambda home: (list(Home).index(home[0]), home[1]))
+        self.intrinsics: set[str] = set()
+        self.texts: list[str] = []
+        self.steps: list[Step] = []
+        self.loops = 0
+        self.unrolls = False
+
+    def module(self) -> Module:
+        waiting: list[Group] = []
+        for group in self.schedule.groups:
+            if self._is_native(group.nodes[0]):
+                waiting.append(group)
+                continue
+            self._function(waiting)
+            waiting = []
+            self.steps.append(Called(group.nodes[0], [n for n in group.nodes if isinstance(n, Result)]))
+        self._function(waiting)
+        marks = "".join([f"!{n} = distinct !{{!{n}, !1}}\n" for n in range(2, self.loops + 2)])
+        text = "\n".join([*sorted(self.intrinsics), *self.texts, _METADATA + marks])
+        size, groups = self.plan.arena.size, self.schedule.groups
+        return Module(text, self.steps, self.plan, self.homes, size, self.unrolls, groups)
+
+    def _is_native(self, node: Node) -> bool:
+        if isinstance(node, Product):
+            return self.blas is not None and node.dtype in self.blas.gemm
+        return not isinstance(node, Eager)
+
+    def _function(self, groups: Sequence[Group]) -> None:
+        if not groups:
+            return
+        body, name = Instructions(), f"step{len(self.steps)}"
+        memory = Memory(body, WIDTHS["float32"])
+        memory.loops = self.loops
+        pointers = _Pointers(self.plan, self.homes)
+        scalars = Scalars(body, self.routines)
+        function = Function(body, memory, scalars, self.plan, pointers.of, pointers.in_arena)
+        for group in groups:
+            self._group(function, group)
+        self.loops = memory.loops
+        self.intrinsics |= body.intrinsics
+        status = [f"  {STATUS} = alloca i32, align 8", f"  store i32 0, ptr {STATUS}, align 8"]
+        result = body.add(f"load i32, ptr {STATUS}, align 8")
+        lines = [*status, *function.own, *pointers.head.lines, *body.lines, f"  ret i32 {result}", "}"]
+        self.texts.append("\n".join([f"define i32 @{name}(ptr %table) #0 {{", *lines]))
+        self.steps.append(Native(name))
+
+    def _group(self, function: Function, group: Group) -> None:
+        if group.is_loops:
+            loops = Loops(function, group)
+            if len(loops.rows) + len(loops.row) > 1:
+                self.unrolls |= any([extent <= SHORT for extent, _ in loops.row[-1:]])
+            loops.put()
+            return
+        match group.nodes[0]:
+            case Product() as node:
+                assert self.blas is not None
+                product(function, node, self.blas)
+            case Pieces() as node:
+                pieces(function, node)
+            case Scatter() as node:
+                scatter(function, node)
+            case other:
+                raise NotImplementedError(f"no instructions for {type(other).__name__}")
