@@ -23,6 +23,11 @@ from .native import functions
 from .recorder import Unsuitable
 
 
+#: The longest text of functions that LLVM is given: it takes a second for as much, and more than twice as long
+#: for twice as much.
+LONGEST = 500_000
+
+
 @dataclass(frozen=True, slots=True)
 class Given:
     """An output that is an input, by its number."""
@@ -159,6 +164,8 @@ def made(nodes: Sequence[Node], outputs: Sequence[Node], shapes: Sequence[Shape]
     """The executable of nodes whose buffers are those of these, in these shapes."""
     library, imports = blas()
     text = module(nodes, outputs, trials().routines, library)
+    if len(text.text) > LONGEST:
+        raise Unsuitable("its program is too long to compile in a short time")
     buffers = [(shape, np.dtype(node.dtype)) for node, shape in zip(outputs, shapes, strict=True)]
     return Executable(text, functions(text, imports), outputs, buffers)
 

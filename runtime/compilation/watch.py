@@ -45,6 +45,7 @@ _BEYOND = (
     *("tengen.profiler", "tengen.testing", "tengen.settings", "tengen.cuda", "tengen.jax"),
     *("tengen.dask", "tengen.onnx", "tengen.jit", "tengen.autograd.profiler"),
     *("tengen.custom_operators", "tengen.storage", "tengen.tensors.interop", "tengen.tensors.printing"),
+    *("tengen.autograd.function", "tengen.autograd.python_function"),
 )
 #: What tensors have beside elements, by the names of methods and properties.
 _OF_TENSORS = frozenset(

@@ -56,7 +56,7 @@ def near(a: Any, b: Any) -> bool:
     if a.dtype in (tengen.float16, tengen.bfloat16):
         x, y = x.float(), y.float()
     scale = y.abs().nan_to_num(0, 0, 0).max().item()
-    return bool(x.isclose(y, tolerance, tolerance * scale, True).all())
+    return bool(x.isclose(y, tolerance, tolerance * max(scale, 1.0), True).all())
 
 
 def gradients(result: Any, wanted: list[Any]) -> list[Any]:
