@@ -152,9 +152,12 @@ def _functional(found: Recorded, graph: Graph, inputs: Sequence[Any]) -> list[An
     tensors = dict(zip(graph.inputs, inputs, strict=True))
     tensors |= {c.value: c.tensor for c in graph.constants}
     found.graph = None
+    state = default_generator.get_state()  # operators are called once more
     try:
         found.graph, changed = with_final_values(graph, inputs)
     except RuntimeError as error:
         found.problems.append(str(error).partition("\n")[0])
         return []
+    finally:
+        default_generator.set_state(state)
     return [tensors[value] for value in changed]

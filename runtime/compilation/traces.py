@@ -22,7 +22,6 @@ from .executable import Executable
 from .native import functions
 from .recorder import Unsuitable
 
-
 #: The longest text of functions that LLVM is given: it takes a second for as much, and more than twice as long
 #: for twice as much.
 LONGEST = 500_000

@@ -108,7 +108,9 @@ TRANSFORMS: dict[str, Callable[[Any], Any]] = {
     "jacfwd": lambda f: tengen.func.jacfwd(f)(x(False), y(False)),
     "hessian": lambda f: tengen.func.hessian(lambda a: f(a, FIXED).sum())(x(False)),
     "grad": lambda f: tengen.func.grad(lambda a: f(a, FIXED).sum())(x(False)),
-    "vmap of grad": lambda f: tengen.func.vmap(tengen.func.grad(lambda a: f(a, FIXED).sum()))(x(False)[:, None]),
+    "vmap of grad": lambda f: tengen.func.vmap(tengen.func.grad(lambda a: f(a, FIXED).sum()))(
+        x(False)[:, None]
+    ),
     "autograd.jacobian": lambda f: tengen.autograd.functional.jacobian(f, (x(False), y(False))),
     "autograd.hessian": lambda f: tengen.autograd.functional.hessian(lambda a: f(a, FIXED).sum(), x(False)),
     "forward_ad": lambda f: _forward(f),
