@@ -22,8 +22,8 @@ from .executable import Executable
 from .native import functions
 from .recorder import Unsuitable
 
-#: The longest text of functions that LLVM is given: it takes a second for as much, and more than twice as long
-#: for twice as much.
+#: The longest text of functions that LLVM is given: it takes a second for as much, and more than in proportion
+#: for more.
 LONGEST = 500_000
 
 

@@ -122,7 +122,7 @@ def test_errors_in_backward() -> None:
         out = compiled(t)
         with pytest.raises(RuntimeError, match="grad can be implicitly created only for scalar outputs"):
             out.backward()
-        with pytest.raises(RuntimeError, match="[Mm]ismatch in shape"):
+        with pytest.raises(RuntimeError, match=r"[Mm]ismatch in shape"):
             out.backward(tengen.ones(7))
 
 

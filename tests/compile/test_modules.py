@@ -81,9 +81,18 @@ MODULES: dict[str, Made] = {
     "decoder": lambda: (Pairs(nn.TransformerDecoderLayer(4, 2, 8, batch_first=True)), numbers(2, 3, 4)),
     "embedding": lambda: (nn.Embedding(5, 3, padding_idx=0), words(2, 4)),
     "bag": lambda: (nn.EmbeddingBag(5, 3), words(2, 4)),
-    "pooling": lambda: (nn.Sequential(nn.Conv2d(1, 2, 2), nn.MaxPool2d(2), nn.AdaptiveAvgPool2d(1)), numbers(1, 1, 6, 6)),
-    "upsample": lambda: (nn.Sequential(nn.Conv2d(1, 1, 1), nn.Upsample(scale_factor=2, mode="bilinear")), numbers(1, 1, 3, 3)),
-    "activations": lambda: (nn.Sequential(nn.Linear(3, 4), nn.GELU(), nn.PReLU(), nn.SiLU(), nn.GLU(), nn.Softmax(-1)), numbers(2, 3)),
+    "pooling": lambda: (
+        nn.Sequential(nn.Conv2d(1, 2, 2), nn.MaxPool2d(2), nn.AdaptiveAvgPool2d(1)),
+        numbers(1, 1, 6, 6),
+    ),
+    "upsample": lambda: (
+        nn.Sequential(nn.Conv2d(1, 1, 1), nn.Upsample(scale_factor=2, mode="bilinear")),
+        numbers(1, 1, 3, 3),
+    ),
+    "activations": lambda: (
+        nn.Sequential(nn.Linear(3, 4), nn.GELU(), nn.PReLU(), nn.SiLU(), nn.GLU(), nn.Softmax(-1)),
+        numbers(2, 3),
+    ),
     "mse": lambda: (Lossy(nn.MSELoss(), numbers(2, 5)), numbers(2, 3)),
     "cross entropy": lambda: (Lossy(nn.CrossEntropyLoss(label_smoothing=0.1), words(2)), numbers(2, 3)),
     "nll": lambda: (Lossy(lambda a, b: nn.functional.nll_loss(a.log_softmax(1), b), words(2)), numbers(2, 3)),
