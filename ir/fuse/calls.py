@@ -36,8 +36,8 @@ def product(function: Function, node: Product, blas: Blas) -> None:
     (way_a, lead_a), (way_b, lead_b) = leading(a.strides[-2:], (m, k)), leading(b.strides[-2:], (k, n))
 
     def call(places: list[str]) -> None:
-        both = zip((a.node, b.node, node), places, strict=True)
-        at_a, at_b, at_c = [function.at(type_, function.pointer(one), place) for one, place in both]
+        both = zip(((a.node, a.offset), (b.node, b.offset), (node, 0)), places, strict=True)
+        at_a, at_b, at_c = [function.at(type_, function.pointer(*one), place) for one, place in both]
         dims = ", ".join([f"{integer} {size}" for size in (m, n, k)])
         body.put(
             f"call void @{symbol}(i32 {_ROW_MAJOR}, i32 {way_a}, i32 {way_b}, {dims}, {type_} 1.0, "
@@ -49,7 +49,7 @@ def product(function: Function, node: Product, blas: Blas) -> None:
     strides = a.strides[:-2], b.strides[:-2], apart
     longer = [d for d, n in enumerate(node.batch) if n != 1]
     kept = [tuple([own[d] for d in longer]) for own in strides]
-    _over(function, without_ones(node.batch), kept, (a.offset, b.offset, 0), call)
+    _over(function, without_ones(node.batch), kept, call)
 
 
 def leading(strides: Shape, sizes: tuple[int, int]) -> tuple[int, int]:
@@ -72,11 +72,10 @@ def _over(
     function: Function,
     shape: Shape,
     strides: Sequence[Shape],
-    offsets: Sequence[int],
     inside: Callable[[list[str]], None],
     parallel: bool = False,
 ) -> None:
-    """Loops over a shape, and inside them the places of what has these strides and offsets.
+    """Loops over a shape, and inside them the places of what has these strides.
 
     ``parallel``: what is done at a place does not depend on another one.
     """
@@ -84,17 +83,17 @@ def _over(
     loops = merged(shape, strides)
     indices: list[tuple[str, int]] = []
 
-    def place(own: Shape, offset: int) -> str:
-        found = str(offset)
+    def place(own: Shape) -> str:
+        found = "0"
         for index, dim in indices:
             if own[dim]:
                 step = body.add(f"mul nsw i64 {index}, {own[dim]}")
-                found = body.add(f"add nsw i64 {found}, {step}")
+                found = step if found == "0" else body.add(f"add nsw i64 {found}, {step}")
         return found
 
     def nested(depth: int) -> None:
         if depth == len(loops):
-            inside([place(own, offset) for own, offset in zip(strides, offsets, strict=True)])
+            inside([place(own) for own in strides])
             return
         extent, axes = loops[depth]
         innermost = depth == len(loops) - 1
@@ -117,7 +116,7 @@ def pieces(function: Function, node: Pieces) -> None:
 def _fill_zero(function: Function, node: Node) -> None:
     count, size = prod(node.shape), STORED[node.dtype][1]
     function.body.intrinsics.add("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
-    pointer = function.pointer(node)
+    pointer = function.pointer(node, 0)
     function.body.put(f"call void @llvm.memset.p0.i64(ptr {pointer}, i8 0, i64 {count * size}, i1 false)")
 
 
@@ -126,25 +125,28 @@ def _copy(function: Function, arg: Arg, node: Node, shape: Shape, strides: Shape
     body, (type_, size) = function.body, STORED[node.dtype]
 
     def each(places: list[str]) -> None:
-        source = function.at(type_, function.pointer(arg.node), places[0])
-        target = function.at(type_, function.pointer(node), places[1])
+        source = function.at(type_, function.pointer(arg.node, arg.offset), places[0])
+        target = function.at(type_, function.pointer(node, offset), places[1])
         value = body.add(f"load {type_}, ptr {source}, align {size}{ACCESS}")
         body.put(f"store {type_} {value}, ptr {target}, align {size}{ACCESS}")
 
-    _over(function, shape, (arg.strides, strides), (arg.offset, offset), each, parallel=True)
+    _over(function, shape, (arg.strides, strides), each, parallel=True)
 
 
 def scatter(function: Function, node: Scatter) -> None:
     """Put out a copy of a vector, and the changes of its elements, one after the other."""
     body, (type_, size) = function.body, STORED[node.dtype]
-    vector, places, values = node.args
-    total = prod(node.shape)
-    body.intrinsics.add("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
-    source = function.at(type_, function.pointer(vector.node), str(vector.offset))
-    target = function.pointer(node)
-    body.put(f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {total * size}, i1 false)")
-    at_places = function.at("i64", function.pointer(places.node), str(places.offset))
-    at_values = function.at(type_, function.pointer(values.node), str(values.offset))
+    places, values, *vector = node.args
+    total, target = prod(node.shape), function.pointer(node, 0)
+    if vector:
+        body.intrinsics.add("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
+        source = function.pointer(vector[0].node, vector[0].offset)
+        copied = f"ptr {target}, ptr {source}, i64 {total * size}, i1 false"
+        body.put(f"call void @llvm.memcpy.p0.p0.i64({copied})")
+    else:
+        _fill_zero(function, node)
+    at_places = function.pointer(places.node, places.offset)
+    at_values = function.pointer(values.node, values.offset)
     with function.memory.over("0", str(node.count)) as index:
         place = body.add(f"load i64, ptr {function.at('i64', at_places, index)}, align 8")
         inside = body.add(f"icmp ult i64 {place}, {total}")

@@ -13,13 +13,14 @@ from .folds import Fold
 from .loops import STATUS, Function, Loops
 from .memory import Home, Plan, late_in
 from .nodes import Eager, Node, Pieces, Product, Result, Scatter
-from .scalars import Scalars
+from .scalars import STORED, Scalars
 from .schedule import Group, Schedule
 
 #: Loops of so many turns or fewer, around which there are others, are worth unrolling.
 SHORT = 8
 _METADATA = """\
-attributes #0 = { nounwind "prefer-vector-width"="512" }
+attributes #0 = { nounwind }
+attributes #1 = { nounwind noinline "prefer-vector-width"="512" }
 !0 = distinct !{}
 !1 = !{!"llvm.loop.parallel_accesses", !0}
 """
@@ -65,36 +66,45 @@ def module(nodes: Sequence[Node], outputs: Sequence[Node], routines: Routines, b
     return _Maker(schedule, plan, routines, blas).module()
 
 
+#: An element of a node's buffer, by its number; without a node a place in the arena, in bytes.
+Place = tuple[Node | None, int]
+
+
 class _Pointers:
     """What a function is given: pointers to buffers, by a table in memory, of which the last is the arena."""
 
-    def __init__(self, plan: Plan, homes: Sequence[tuple[Home, int]]) -> None:
-        self.plan, self.homes = plan, homes
+    def __init__(self, body: Instructions, plan: Plan, homes: Sequence[tuple[Home, int]]) -> None:
+        self.body, self.plan, self.homes = body, plan, homes
         self.number = {home: i for i, home in enumerate(homes)}
-        self.head = Instructions()
         self._given: dict[int, str] = {}
         self._places: dict[int, str] = {}
 
-    def of(self, node: Node) -> str:
-        """The pointer to a node's buffer."""
+    def of(self, node: Node | None, place: int) -> str:
+        """The pointer to an element of a node's buffer, or to a place in the arena."""
+        if node is None:
+            return self._in_arena(place)
+        if place:
+            return self.body.add(
+                f"getelementptr {STORED[node.dtype][0]}, ptr {self.of(node, 0)}, i64 {place}"
+            )
         slot = self.plan.slots[node]
         if slot.home in (Home.ARENA, Home.ROW):
-            return self.in_arena(slot.number)
+            return self._in_arena(slot.number)
         return self._of_table(self.number[slot.home, slot.number])
 
-    def in_arena(self, offset: int) -> str:
+    def _in_arena(self, offset: int) -> str:
         """The pointer to a place in the arena."""
         if offset not in self._places:
             base = self._of_table(len(self.homes))
             self._places[offset] = f"%arena{offset}"
-            self.head.put(f"%arena{offset} = getelementptr i8, ptr {base}, i64 {offset}")
+            self.body.put(f"%arena{offset} = getelementptr i8, ptr {base}, i64 {offset}")
         return self._places[offset]
 
     def _of_table(self, number: int) -> str:
         if number not in self._given:
             self._given[number] = at = f"%at{number}"
-            self.head.put(f"{at}.p = getelementptr ptr, ptr %table, i64 {number}")
-            self.head.put(f"{at} = load ptr, ptr {at}.p, !invariant.load !{{}}")
+            self.body.put(f"{at}.p = getelementptr ptr, ptr %table, i64 {number}")
+            self.body.put(f"{at} = load ptr, ptr {at}.p, !invariant.load !{{}}")
         return self._given[number]
 
 
@@ -108,6 +118,8 @@ class _Maker:
         self.homes = sorted(homes, key=lambda home: (list(Home).index(home[0]), home[1]))
         self.intrinsics: set[str] = set()
         self.texts: list[str] = []
+        #: By the instructions of their functions, the names of groups.
+        self.known: dict[str, str] = {}
         self.steps: list[Step] = []
         self.loops = 0
         self.unrolls = False
@@ -133,23 +145,54 @@ class _Maker:
         return not isinstance(node, Eager)
 
     def _function(self, groups: Sequence[Group]) -> None:
+        """Put out the function of a step, which calls those of its groups."""
         if not groups:
             return
         body, name = Instructions(), f"step{len(self.steps)}"
-        memory = Memory(body, WIDTHS["float32"])
-        memory.loops = self.loops
-        pointers = _Pointers(self.plan, self.homes)
-        scalars = Scalars(body, self.routines)
-        function = Function(body, memory, scalars, self.plan, pointers.of, pointers.in_arena)
+        pointers = _Pointers(body, self.plan, self.homes)
+        status = "0"
         for group in groups:
-            self._group(function, group)
-        self.loops = memory.loops
+            function, given = self._function_of(group)
+            operands = ", ".join([f"ptr {pointers.of(*each)}" for each in given])
+            found = body.add(f"call i32 @{function}({operands})")
+            status = body.add(f"or i32 {status}, {found}")
+        lines = [*body.lines, f"  ret i32 {status}", "}"]
+        self.texts.append("\n".join([f"define i32 @{name}(ptr %table) #0 {{", *lines]))
+        self.steps.append(Native(name))
+
+    def _function_of(self, group: Group) -> tuple[str, list[Place]]:
+        """The function of a group, and what it is given; groups that do the same have one."""
+        text, given = self._text(group, 0)
+        if text not in self.known:
+            name = f"group{len(self.known)}"
+            own, _ = self._text(group, self.loops)
+            parameters = ", ".join([f"ptr %p{i}" for i in range(len(given))])
+            self.texts.append(f"define internal i32 @{name}({parameters}) #1 {{\n{own}\n}}")
+            self.known[text] = name
+        return self.known[text], given
+
+    def _text(self, group: Group, loops: int) -> tuple[str, list[Place]]:
+        """The instructions of a group's function, whose loops are numbered from one on."""
+        body = Instructions()
+        memory = Memory(body, WIDTHS["float32"])
+        memory.loops = loops
+        given: list[Place] = []
+
+        def pointer(node: Node | None, place: int) -> str:
+            if (node, place) not in given:
+                given.append((node, place))
+            return f"%p{given.index((node, place))}"
+
+        def arena(place: int) -> str:
+            return pointer(None, place)
+
+        function = Function(body, memory, Scalars(body, self.routines), self.plan, pointer, arena)
+        self._group(function, group)
+        self.loops = max(self.loops, memory.loops)
         self.intrinsics |= body.intrinsics
         status = [f"  {STATUS} = alloca i32, align 8", f"  store i32 0, ptr {STATUS}, align 8"]
         result = body.add(f"load i32, ptr {STATUS}, align 8")
-        lines = [*status, *function.own, *pointers.head.lines, *body.lines, f"  ret i32 {result}", "}"]
-        self.texts.append("\n".join([f"define i32 @{name}(ptr %table) #0 {{", *lines]))
-        self.steps.append(Native(name))
+        return "\n".join([*status, *function.own, *body.lines, f"  ret i32 {result}"]), given
 
     def _group(self, function: Function, group: Group) -> None:
         if group.is_loops:

@@ -32,7 +32,8 @@ class Function:
     memory: Memory
     scalars: Scalars
     plan: Plan
-    pointer: Callable[[Node], str]
+    #: The pointer to an element of a node's buffer, by its number.
+    pointer: Callable[[Node, int], str]
     #: The pointer to a place in the arena.
     arena: Callable[[int], str]
     #: Memory of the function's own, which stands at its beginning.
@@ -127,10 +128,10 @@ class Loops:
             return (0,) * self.outer + contiguous(self.group.row), 0
         return arg.strides, arg.offset
 
-    def _place(self, strides: Shape, offset: int, indices: Sequence[Index]) -> str:
-        """The number of an element in a buffer."""
-        found = str(offset) if offset else ""
-        for index, axes in indices:
+    def _place(self, strides: Shape) -> str:
+        """The number of the element at hand, of what has these strides."""
+        found = ""
+        for index, axes in self.indices:
             stride = strides[axes[-1]]
             if stride:
                 step = index if stride == 1 else self.body.add(f"mul nsw i64 {index}, {stride}")
@@ -140,14 +141,14 @@ class Loops:
     def _load(self, arg: Arg) -> None:
         strides, offset = self._address(arg)
         dtype = arg.node.dtype
-        place = self._place(strides, offset, self.indices)
-        pointer = self.function.at(STORED[dtype][0], self.function.pointer(arg.node), place)
+        place = self._place(strides)
+        pointer = self.function.at(STORED[dtype][0], self.function.pointer(arg.node, offset), place)
         mark = _INVARIANT if isinstance(arg.node, Input | Table) else ""
         self.loaded[arg] = self.function.scalars.load(dtype, pointer, ACCESS + mark)
 
     def _store(self, node: Node, strides: Shape, value: str) -> None:
-        place = self._place(strides, 0, self.indices)
-        pointer = self.function.at(STORED[node.dtype][0], self.function.pointer(node), place)
+        place = self._place(strides)
+        pointer = self.function.at(STORED[node.dtype][0], self.function.pointer(node, 0), place)
         self.function.scalars.store(node.dtype, value, pointer, ACCESS)
 
     # -- passes ------------------------------------------------------------------------------
@@ -256,9 +257,10 @@ class Loops:
         given, index = node.args[0], self._operand(node.args[1])
         inside = self.body.add(f"icmp ult i64 {index}, {node.places}")
         index = self.body.add(f"select i1 {inside}, i64 {index}, i64 0")
-        first = self._place(given.strides, given.offset, self.indices)
+        first = self._place(given.strides)
         place = self.body.add(f"add i64 {first}, {self.body.add(f'mul i64 {index}, {node.step}')}")
-        pointer = self.function.at(STORED[node.dtype][0], self.function.pointer(given.node), place)
+        base = self.function.pointer(given.node, given.offset)
+        pointer = self.function.at(STORED[node.dtype][0], base, place)
         return self.function.scalars.load(node.dtype, pointer, ACCESS)
 
     def _check(self, node: Bound, operand: str) -> None:
@@ -306,12 +308,12 @@ class Loops:
 
     def _late_pointer(self, node: Reduce) -> str:
         """The pointer to the total at the place at hand."""
-        place = self._place(kept_strides(node), 0, self.indices)
+        place = self._place(kept_strides(node))
         return self.function.at(self.totals[node].total, self._late_memory(node), place)
 
     def _late_memory(self, node: Reduce) -> str:
         at = self.function.plan.totals.get(node)
-        return self.function.pointer(node) if at is None else self.function.arena(at)
+        return self.function.pointer(node, 0) if at is None else self.function.arena(at)
 
     def _begin_late(self, node: Node) -> None:
         assert isinstance(node, Reduce)
@@ -326,7 +328,7 @@ class Loops:
         with self._over_result(node) as place:
             pointer = self.function.at(fold.total, self._late_memory(node), place)
             total = self.body.add(f"load {fold.total}, ptr {pointer}{ACCESS}")
-            at = self.function.at(STORED[node.dtype][0], self.function.pointer(node), place)
+            at = self.function.at(STORED[node.dtype][0], self.function.pointer(node, 0), place)
             self.function.scalars.store(node.dtype, fold.result(total), at, ACCESS)
 
     def _over_result(self, node: Node) -> AbstractContextManager[str]:

@@ -6,7 +6,7 @@ sees of a buffer; an Arg is a View along the loops of the node that reads it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any
@@ -122,9 +122,9 @@ class Bound(Node):
 
 @dataclass(eq=False, slots=True)
 class Scatter(Node):
-    """A vector, ``args[0]``, changed at the places ``args[1]`` by ``args[2]``, one after the other.
+    """A vector, ``args[2]``, changed at the places ``args[0]`` by ``args[1]``, one after the other.
 
-    ``how`` is set, add, mul, min or max. All are contiguous.
+    ``how`` is set, add or mul. All are contiguous. Without a vector all elements are 0 before.
     """
 
     how: str = "set"
@@ -231,6 +231,8 @@ class Program:
     """Nodes in the order in which they can be computed; what is alike is computed once."""
 
     trials: Trials
+    #: What finds that a Pointwise node is another one.
+    rules: Sequence[Callable[[Expr, tuple[Arg, ...], Shape], Pieces | None]] = ()
     nodes: list[Node] = field(default_factory=list)
     inputs: list[Input] = field(default_factory=list)
     #: Where the nodes that are made come from.
@@ -274,6 +276,11 @@ class Program:
         space = without_ones(shape)
         if expr == Name(f"{OPERAND}0") and args[0].node.dtype == dtype:  # nothing is computed
             return self._seen(args[0], shape)
+        for rule in self.rules:
+            made = rule(expr, tuple(args), space)
+            if made is not None:
+                known = ("pieces", made.args, made.places, space, dtype)
+                return whole(self._known_as(known, made), shape)
         key = ("pointwise", expr, tuple(args), space, dtype)
         return whole(self._made(key, lambda: Pointwise(space, dtype, tuple(args), expr=expr)), shape)
 
@@ -317,7 +324,9 @@ class Program:
 
     def scatter(self, vector: View, places: View, values: View, how: str) -> View:
         """A vector changed at places by values; all are whole."""
-        args = tuple([Arg(v.node, (), v.offset) for v in (vector, places, values)])
+        zeros = isinstance(vector.node, Fill) and vector.node.value == 0
+        given = (places, values) if zeros else (places, values, vector)
+        args = tuple([Arg(v.node, (), v.offset) for v in given])
         space = without_ones(vector.shape)
         key, count = ("scatter", args, space, places.shape, how), prod(places.shape)
         made = self._made(key, lambda: Scatter(space, vector.dtype, args, how=how, count=count))
@@ -379,7 +388,11 @@ class Program:
             arg.node, tuple(shape), tuple([0 if n == 1 else next(strides) for n in shape]), arg.offset
         )
 
-    def _made(self, key: Any, make: Any) -> Node:
+    def _known_as(self, key: Any, node: Node) -> Node:
+        """A node that was made, or the one that is already known by its key."""
+        return self._made(key, lambda: node)
+
+    def _made(self, key: Any, make: Callable[[], Node]) -> Node:
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = make()

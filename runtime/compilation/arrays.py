@@ -20,8 +20,9 @@ from tengen.ir.fuse.views import contiguous, reshaped
 from tengen.ir.lower.instructions import Unlowerable
 
 Shape = tuple[int, ...]
-#: The most elements of tables that kernels make: what says where many elements go is a call.
-TABLE = 4096
+#: The most bytes of tables that kernels make: what says where many elements go is a call. Along one dim alone
+#: they may be longer, for all others share them.
+TABLE, LINE = 1 << 15, 1 << 19
 
 
 class _Thread(threading.local):
@@ -183,7 +184,8 @@ def filled(shape: Sequence[int], value: Any, dtype: Any) -> Array:
 def table(value: Any) -> Array:
     """An array of NumPy's as one of the program: what kernels made."""
     value = np.asarray(value)
-    if value.size > TABLE:
+    is_line = sum([n > 1 for n in value.shape]) <= 1
+    if value.nbytes > (LINE if is_line else TABLE):
         raise Unlowerable(f"a table of {value.size} elements")
     return constant(value)
 

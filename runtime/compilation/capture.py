@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from tengen.generated.backends import BACKENDS
 from tengen.generated.kernels import ROUTINES
-from tengen.ir.fuse.nodes import Program, View
+from tengen.ir.fuse.algebra import sum_of_parts
+from tengen.ir.fuse.nodes import Node as ProgramNode, Program, View
 from tengen.ir.fuse.scalars import Trials
 from tengen.ir.lower.kernels import read_routine
 
@@ -25,6 +27,10 @@ from .arrays import Array, constant, thread
 #: Where tensors are that stand for what a program computes, and where those are that it is of.
 _BACKEND = next(name for name, row in BACKENDS.items() if row["library"].startswith(__package__))
 LAZY, HERE = device(BACKENDS[_BACKEND]["device"]), default_device
+
+
+#: How many times the elements of operands and results may be in memory between the nodes of an operator.
+GROWTH = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +63,7 @@ class Captured:
 
 class _Capture:
     def __init__(self, trials: Trials) -> None:
-        self.found = Captured(Program(trials))
+        self.found = Captured(Program(trials, rules=(sum_of_parts,)))
         self.values: dict[Value, Any] = {}
 
     def run(self, graph: Graph, given: Sequence[tuple[Value, Any]]) -> Captured:
@@ -102,6 +108,7 @@ class _Capture:
     def _lowered(self, node: Node) -> str:
         """Have the operator make nodes; "" if it did, else why it did not."""
         arguments = _placed(replaced(node.arguments, self.values.__getitem__))
+        before = len(self.found.program.nodes)
         try:
             result = node.operator(*arguments)
         except Exception as error:  # whatever a kernel does with arrays that have no values
@@ -114,8 +121,17 @@ class _Capture:
                 return "it gives a tensor of another device"
             if tuple(tensor.shape) != value.shape or tensor.dtype is not value.dtype:
                 return f"it gives {tensor.dtype} of {tuple(tensor.shape)}"
+        if self._grows(node, self.found.program.nodes[before:]):
+            return "it would take several times as much memory"
         self._bind(node, results)
         return ""
+
+    def _grows(self, node: Node, made: Sequence[ProgramNode]) -> bool:
+        """Whether nodes that an operator made fill more memory than its own kernel would, by far."""
+        stored = {arg.node for user in made if not user.is_loops for arg in user.args}
+        inside = sum([prod(each.shape) for each in made if each in stored])
+        outside = sum([prod(value.shape) for value in (*node.inputs, *node.outputs)])
+        return inside > GROWTH * outside
 
     def _bind(self, node: Node, results: Sequence[Any]) -> None:
         for tensor, value in zip(results, node.outputs, strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 import warnings
 import weakref
@@ -72,7 +73,7 @@ class Compiled:
                 return self._called(entry, leaves, args, keywords)
         if leaves is None:
             leaves, spec = flattened(args, keywords)
-        if len(self.entries) >= self._limit:
+        if len(self.entries) >= self._limit or sys.getprofile() is not None:  # of which there can be one
             return function(*args, **keywords)
         return self._traced(leaves, spec, args, keywords)
 

@@ -52,10 +52,9 @@ class ProgramNamespace(Namespace):
     def scatter(self, array: Any, places: Any, values: Any, how: str = "set") -> Any:
         if not scatters(how, array.dtype.name):
             raise Unlowerable(f"{how} at indices")
-        given = [
-            whole_array(a) for a in (array, astype(places, np.int64), broadcast_to(values, places.shape))
-        ]
-        return Array(program().scatter(given[0].view, given[1].view, given[2].view, how), array.dtype)
+        at, given = whole_array(astype(places, np.int64)), whole_array(broadcast_to(values, places.shape))
+        before = array if array.number == 0 else whole_array(array)
+        return Array(program().scatter(before.view, at.view, given.view, how), array.dtype)
 
     def put(self, array: Any, key: tuple[Any, ...], values: Any) -> Any:
         return put(array, key, values)
