@@ -146,8 +146,9 @@ class Entry:
         if any([kind[3] is None for _, kind in seen]):
             return
         expected = tuple([(n, c, t, r, s, st, own) for n, (own, (c, t, s, st, r)) in enumerate(seen)])
-        facts = state.named, state.cells, state.functions, state.lists, state.dicts, state.kinds
-        self.guard = machine.Guard(expected, *map(tuple, facts), MISSING)
+        facts: list[list[Any]] = [state.named, state.cells, state.functions]
+        facts += [state.lists, state.dicts, state.kinds]
+        self.guard = machine.Guard(expected, *[tuple(each) for each in facts], MISSING)
 
     def hold(self, tensors: Sequence[Any]) -> None:
         """Note the tensors that the function has itself."""

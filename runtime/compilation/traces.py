@@ -22,8 +22,7 @@ from .executable import Executable
 from .native import functions
 from .recorder import Unsuitable
 
-#: The longest text of functions that LLVM is given: it takes a second for as much, and more than in proportion
-#: for more.
+#: The longest text of functions that LLVM is given. It takes a second for that, and far more for longer ones.
 LONGEST = 500_000
 
 

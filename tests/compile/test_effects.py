@@ -459,7 +459,8 @@ EFFECTS: dict[str, Callable[[], Any]] = {
         draws_of_a_generator, takes_of_an_iterator, takes_of_a_generator, seeds, seeds_to_another_state,
         writes_to_a_tensor, writes_data, writes_an_element, writes_with_numpy, assigns_a_tensor,
         goes_backward, sets_a_gradient, reads_a_gradient, steps, adam, changes_modes,
-        changes_the_default_dtype, sets_a_flag, resizes, names_a_tensor, reads_a_clock, changes_a_module, changes_training, spectral_norm,
+        changes_the_default_dtype, sets_a_flag, resizes, names_a_tensor, reads_a_clock,
+        changes_a_module, changes_training, spectral_norm,
     )
 }  # fmt: skip
 

@@ -109,7 +109,7 @@ WRITES: list[Callable[[Any, float], Any]] = [
     lambda b, n: setattr(b, "by", n),
     lambda b, n: setattr(b, "own", n),
     lambda b, n: b.parts.append(n),
-    lambda b, n: b.parts.__setitem__(0, n),
+    lambda b, n: b.parts.__setitem__(slice(0, 1), [n]),
     lambda b, n: b.parts.clear(),
     lambda b, n: b.parts.extend([n, n]),
     lambda b, n: b.names.update(a=n),
