@@ -63,6 +63,8 @@ MASK, ASKED = "output_mask", "asked"
 KEEPDIM = "keepdim"
 #: What stands for the namespace of native kernels in the kernel of a backend.
 NATIVE_KERNELS = "native_kernels"
+#: What may be all of a body, which is then called by its name.
+WHOLE = (*REDUCTIONS, *scans.SCANS)
 #: Numbers by their names.
 CONSTANTS = ("inf", "nan")
 #: What the name of a native kernel ends in whose rows lie side by side, and the dim along which these are.
@@ -218,9 +220,9 @@ class Body:
 
     @property
     def alone(self) -> str:
-        """The reduction of the only operand that is all of it; else ""."""
+        """The reduction or the scan of the only operand that is all of it; else ""."""
         match self.statements:
-            case [(_, Call(Name(name), (Name(row),)))] if name in REDUCTIONS and (row,) == self.rows:
+            case [(_, Call(Name(name), (Name(row),), ()))] if name in WHOLE and (row,) == self.rows:
                 return name
         return ""
 

@@ -261,7 +261,8 @@ def of_operation(symbol: str, operands: Sequence[ValueType]) -> ValueType:
     if symbol == "not x":
         return BOOL
     if any([o.is_array for o in operands]):
-        return ValueType(Kind.ARRAY, _dtype_of(symbol, operands))
+        of_masks = symbol in LOGIC and all([o.dtype is Dtype.BOOL for o in operands])
+        return MASK if of_masks else ValueType(Kind.ARRAY, _dtype_of(symbol, operands))
     if any([o.may_be_array for o in operands]):
         return MIXED
     if all([o.is_number for o in operands]):
@@ -274,6 +275,8 @@ def of_operation(symbol: str, operands: Sequence[ValueType]) -> ValueType:
 #: The operators of arrays of a dtype, and of numbers which that holds, that give an array of the dtype where
 #: kernels use them: quotients of integers are computed in a floating-point Type.
 CLOSED = ("+", "-", "*", "/", "-x")
+#: Those that give a condition of conditions.
+LOGIC = ("~x", "&", "|", "^")
 
 
 def _dtype_of(symbol: str, operands: Sequence[ValueType]) -> Dtype:

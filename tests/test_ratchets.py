@@ -100,7 +100,7 @@ def largest_ring() -> int:
 
 def lines_by_hand() -> int:
     """Hand-written lines of the runtime, without those of the compiler, which no operator needs."""
-    compiler = {*modules("runtime/compilation")}
+    compiler = {*modules("runtime/compilation"), PROJECT / "runtime" / "compiler.py"}
     paths = [path for path in modules("runtime") if path not in compiler]
     return sum(len(path.read_bytes().splitlines()) for path in paths)
 
@@ -133,15 +133,15 @@ def composites_that_raise_in_silence() -> int:
 # Five rose once: sampling images on grids was a composite of gathers, at seven times PyTorch's time. The
 # lines rose once more: what moves elements as bodies say serves all such operators, and few are declared so.
 RATCHETS: dict[Callable[[], int], int] = {
-    kernels_without_a_body: 125,
+    kernels_without_a_body: 120,
     native_kernels_apart: 58,
-    formulas_with_helpers: 102,
-    thresholds: 44,
+    formulas_with_helpers: 101,
+    thresholds: 38,
     functions_that_fork: 42,
-    fast_paths_by_hand: 3,
+    fast_paths_by_hand: 1,
     texts_read_back: 0,
     largest_ring: 16,
-    lines_by_hand: 123966,
+    lines_by_hand: 123860,
     kernels_that_raise_in_silence: 0,
     composites_that_raise_in_silence: 0,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -10,7 +11,7 @@ from ...ir.expressions import Attribute, Call, Constant, Elements, Expr, Name, S
 from ..model.autogen import inplace_variant
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.metadata import METADATA
-from ..model.names import COMPOSITES
+from ..model.names import COMPOSITES, ELEMENTS_GRADIENT
 from ..model.operators import Derivative, Formula, Operator
 from ..model.schema import OperatorName, Schema
 from ..model.source import Entry, Located, Place
@@ -27,6 +28,7 @@ from ..parse.formula import (
 from ..parse.schema import SchemaError, parse_name
 from ..read.fields import check_keys, known_word, length_of_scalar, words
 from ..read.keys import DERIVATIVE_KEYS
+from .elements import gradient_of_elements
 from .expand import parse_located_schema
 from .kernels import Sources
 from .names import Problem, TensorVocabulary, check_names
@@ -210,6 +212,10 @@ class DerivativeChecker:
         check.one_spelling()
         for formula in body.jvps.values():
             check.jvp(formula)
+        used = {names: f for names, f in body.gradients.items() if ELEMENTS_GRADIENT in f.names()}
+        users = tuple(itertools.chain(*used))
+        shared = [gradient_of_elements(operator, users, f.source) for f in list(used.values())[:1]]
+        formulas = *body.gradients.values(), *body.jvps.values(), *[s.formula for s in shared]
         return Derivative(
             name=operator.name,
             place=place,
@@ -218,7 +224,8 @@ class DerivativeChecker:
             non_differentiable=frozenset(body.excluded),
             output_differentiability=body.flags,
             node=good["node"].value if "node" in good else None,
-            helpers=self.helpers([*body.gradients.values(), *body.jvps.values()], operator),
+            helpers=self.helpers(formulas, operator),
+            shared=tuple(shared),
         )
 
     def formula(
@@ -378,7 +385,8 @@ class _FormulaCheck:
                 count = len(tree.elements)
                 message = f"{count} gradient{'s' if count != 1 else ''} for {len(names)} arguments"
                 self.error(formula, tree, message, f"{len(names)} expressions, or a call")
-        values = {*self.arguments, *self.numbers, *_GIVEN, *self.named, *self.original}
+        elements = {ELEMENTS_GRADIENT} if self.operator.is_loss else set()
+        values = {*self.arguments, *self.numbers, *_GIVEN, *self.named, *self.original, *elements}
         vocabulary = _Gradients("formula", values, self.sources.operators, self.sources.formulas)
         before = len(self.report.diagnostics)
         check_names(formula, vocabulary, self.report)
@@ -387,7 +395,7 @@ class _FormulaCheck:
             self.spelling(formula, node, len(names))
         if len(self.report.diagnostics) == before:
             self.slots(formula)
-            wanted = {"grad", "grads", "not_implemented", *self.named}
+            wanted = {"grad", "grads", "not_implemented", *self.named, *elements}
             self.follows(
                 formula, wanted, "a gradient that does not follow from the result's", "grad in the formula"
             )

@@ -46,6 +46,7 @@ from .names import (
     call_problem,
     check_names,
 )
+from .operands import MASK, OPERAND, Operands
 from .presence import by_presence
 from .primitives import Primitives
 from .tables import Tables
@@ -151,9 +152,8 @@ class KernelVocabulary(Vocabulary):
         return Problem(f'"{name}" is not in the vocabulary of primitives.yaml', expected, close)
 
 
-def _with_ways(formula: Formula, optional: Sequence[str]) -> Formula:
-    """An expression of one element with a way for each set of operands that are there."""
-    tree = by_presence(formula.tree, optional)
+def _rewritten(formula: Formula, tree: Expr) -> Formula:
+    """What a formula has become: itself, or one with the text of its tree."""
     if tree == formula.tree:
         return formula
     return Formula(replace(formula.source, value=write(tree), starts=()), tree)
@@ -224,9 +224,14 @@ class KernelChecker:
             vocabulary = KernelVocabulary(given, index, modules, primitives, pointwise, generic, forms)
         check_names(formula, vocabulary, self.report)
         self.results(formula, schema)
+        operands = None
+        if not composite and not EXPRESSIONS.isdisjoint(tags):
+            operands = self.operands(formula, schema, index, modules)
+            formula = _rewritten(formula, operands.tree)
         calls = {}
         builtins = TENSOR_BUILTINS if composite else BUILTINS
-        for name in sorted(formula.names() - set(given) - builtins):
+        looked = operands.functions if operands else frozenset[str]()
+        for name in sorted((formula.names() | looked) - set(given) - builtins):
             found = index.find(name, modules)
             primitive = None if composite else self.sources.tables.primitives.apart(name)
             if primitive is not None:
@@ -236,8 +241,30 @@ class KernelChecker:
                 self.unique(found, formula.source, key)
         optional = [a.name for a in schema.arguments if a.type.is_optional]
         if optional and not EXPRESSIONS.isdisjoint(tags):
-            formula = _with_ways(formula, optional)
-        return Kernel(formula, None, calls)
+            formula = _rewritten(formula, by_presence(formula.tree, optional))
+        if operands is None:
+            return Kernel(formula, None, calls)
+        return Kernel(formula, None, calls, operands.prepared, operands.masks)
+
+    def operands(
+        self, formula: Formula, schema: Schema, index: FunctionIndex, modules: frozenset[str] | None
+    ) -> Operands:
+        """The operands that the expression of a kernel has looked at before; misplaced ones are reported."""
+
+        def gives(name: str) -> str:
+            found = index.find(name, modules)
+            return next((word for word in (OPERAND, MASK) if found and found[0].gives(word)), "")
+
+        tensors = [a.name for a in schema.arguments if a.type.is_tensor or a.type.is_optional_tensor]
+        found = Operands(formula.tree, schema.name.base, tensors, gives)
+        if found.wrong is not None:
+            self.report.error(
+                place_of(formula, found.wrong),
+                f"{found.wrong.id} is a condition elsewhere, and so no number",
+                length=length_of(formula, found.wrong),
+                expected=f"a condition: xp.where({found.wrong.id}, a, b), also of ~ & | ^",
+            )
+        return found
 
     def primitive(
         self, primitive: Primitive, found: Sequence[Function], source: Located, generic: bool

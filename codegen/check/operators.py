@@ -92,7 +92,8 @@ class OperatorChecker:
         kernels = self.kernel_checker.of_bodies(declared, said)
         kernels |= self.dispatched(declared, tags, factory is not None)
         composite = any(key in COMPOSITES for key in kernels)
-        promote, promoted = self.promotion(declared, tags, composite)
+        masks = frozenset[str]().union(*[kernel.masks for kernel in kernels.values()])
+        promote, promoted = self.promotion(declared, tags, composite, masks)
         zero_dim, numbers = self.promotion_of_some(declared)
         refuse, refuse_args, forbidden = refusals(declared, self.report)
         autogen = self.autogen(declared)
@@ -440,11 +441,11 @@ class OperatorChecker:
     # -- dtypes
 
     def promotion(
-        self, declared: Declared, tags: frozenset[str], composite: bool
+        self, declared: Declared, tags: frozenset[str], composite: bool, masks: frozenset[str]
     ) -> tuple[str | None, tuple[str, ...]]:
         """The kind of promotion, None for none, and the arguments that take part."""
         kind = "none" if composite or EXPRESSIONS.isdisjoint(tags) else "default"
-        chosen = tuple(a.name for a in declared.schema if str(a.type) in OPERANDS)
+        chosen = tuple(a.name for a in declared.schema if str(a.type) in OPERANDS and a.name not in masks)
         located = declared.fields.get("promote")
         if located is not None:
             value: Located | None = located

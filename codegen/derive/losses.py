@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ...ir.expressions import Call, Expr, Name
+from ..check.elements import GRADIENT, gradient_of_elements
 from ..model.names import ELEMENTS_GRADIENT
-from ..model.operators import REDUCTION, Derivative, Kernel, Operator, Shared
+from ..model.operators import REDUCTION, Derivative, Kernel, Operator
 from .graph import Graph, Node
 from .plan import Plan
 
-#: The functions of formulas/losses.py: what a gradient is for each element, and what is made of elements.
-_GRADIENT, _REDUCED = "gradient_of_elements", "reduced"
+#: The function of formulas/losses.py that says what is made of elements.
+_REDUCED = "reduced"
 
 
 class LossPlan(Plan):
@@ -30,12 +31,11 @@ class LossPlan(Plan):
     def derivative(self) -> Derivative:
         found = super().derivative()
         inputs = tuple([a.name for a in self.inputs])
-        given = Name("grad"), Name(REDUCTION), *map(Name, inputs)
-        first = Shared(ELEMENTS_GRADIENT, self._formula(Call(Name(_GRADIENT), given)), inputs)
+        first = gradient_of_elements(self.operator, inputs, self.kernel.formula.source)
         return replace(found, shared=(first, *found.shared))
 
     def _helpers(self) -> dict[str, str]:
-        return {name: f"losses.{name}" for name in (_GRADIENT, _REDUCED)}
+        return {name: f"losses.{name}" for name in (GRADIENT, _REDUCED)}
 
     def _root(self, name: str, node: Node, named: Mapping[Node, str]) -> Expr:
         if name in self.partials:

@@ -96,7 +96,8 @@ class Plan:
         arguments = [a for a in operator.schema.arguments if a.is_tensor or not a.type.is_optional]
         names = {a.name: graph.name(a.name, a.is_tensor) for a in arguments}  # None is no number
         self.root = graph.read(kernel.formula.tree, names)
-        self.inputs = [a for a in arguments if a.is_tensor]
+        self.operands = [a for a in arguments if a.is_tensor]
+        self.inputs = [a for a in self.operands if a.name not in operator.masks]
         self.with_result = with_result
         self.partials = self._partials(names)
         self.grad = graph.name(self.gradient_of_elements, True)
@@ -290,6 +291,7 @@ class Plan:
             self.kernel.formula.source.place,
             {(name,): self.refused.get(name, formula) for name, formula in gradients.items()},
             jvps,
+            self.operator.masks,
             helpers=self._helpers(),
             shared=shared,
             jvp_shared=jvp_shared,
@@ -318,7 +320,7 @@ class Plan:
 
     def _where_there(self, node: Node, written: Expr) -> Expr:
         """What is computed ahead, of operands that may be None where these are there; else None."""
-        optional = {a.name for a in self.inputs if a.type.is_optional}
+        optional = {a.name for a in self.operands if a.type.is_optional}
         for name in sorted(_needed(node, optional) if optional else ()):
             there = Operation("is not", (Name(name), Constant(None)))
             written = Conditional(there, written, Constant(None))
@@ -337,7 +339,7 @@ class Plan:
         """What is computed ahead on some ways alone; on the others an input stands for it, which is there."""
         inputs = [a.name for a in self.inputs if not a.type.is_optional]
         for condition, holds in ways.items():
-            if not names_in(condition) & {a.name for a in self.inputs}:
+            if not names_in(condition) & {a.name for a in self.operands}:
                 ways_of = (written, Name(inputs[0]))
                 written = Conditional(condition, *(ways_of if holds else ways_of[::-1]))
         return written

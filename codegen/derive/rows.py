@@ -305,7 +305,7 @@ class RowsPlan(Plan):
         names |= {name: graph.name(name, False) for name in body.numbers}
         self.names = names
         self.roots: _Nodes = {}
-        self.inputs = [a for a in operator.schema.arguments if a.is_tensor]
+        self.operands = self.inputs = [a for a in operator.schema.arguments if a.is_tensor]
         self.grad_of = {name: graph.name(grad, True) for name, grad in self.of_grads.items()}
         graph.shared |= {self.grad_of[name] for name in sums}
         graph.own |= {self.grad_of[name] for name, row in kept.items() if row and name not in sums}

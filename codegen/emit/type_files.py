@@ -187,7 +187,9 @@ class BackendFiles:
         top = tree(f"{prefix}Type", branches)
         hoist(top)
         if not recording:
-            make_cold_generic(top, {f"{prefix}{s.name}Type" for s in self.scalars if s.category == FLAT})
+            hot = {f"{prefix}{s.name}Type" for s in self.scalars if s.category == FLAT}
+            # What masks choose is as often of other dtypes.
+            make_cold_generic(top, hot, {v.name.method for v in variants if v.operator.masks})
         for v in variants:
             general = self._recorder(v) if recording else AbsentMethod(v.name.method)
             if general is not None:

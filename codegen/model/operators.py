@@ -66,6 +66,9 @@ class Kernel:
     formula: Formula
     function: str | None = None  # for a bare name
     calls: Mapping[str, str] = field(default_factory=dict)  # functions that an expression names
+    #: By operand the call that looks at it, or converts it, before the expression is computed.
+    prepared: Mapping[str, Expr] = field(default_factory=dict)
+    masks: frozenset[str] = frozenset()  # those of them that are bool then
 
 
 #: What the rule of a write through a view calls the new contents of the view.
@@ -248,6 +251,16 @@ class Operator:
     def access(self) -> Access | None:
         """What it reads or writes at indices."""
         return self.said if isinstance(self.said, Access) else None
+
+    @property
+    def prepared(self) -> Kernel | None:
+        """The kernel that says which operands are looked at first, and which are bool."""
+        return next((kernel for kernel in self.kernels.values() if kernel.prepared), None)
+
+    @property
+    def masks(self) -> frozenset[str]:
+        """The operands that are bool: conditions of its expression."""
+        return frozenset() if self.prepared is None else self.prepared.masks
 
     @property
     def is_composite(self) -> bool:

@@ -145,10 +145,9 @@ class Function:
             self._arity = self._parsed()
         return self._arity
 
-    @property
-    def gives_number(self) -> bool:
-        """Whether its definition says that it gives a number, whatever it is given."""
-        return self.source[: _header_end(self.source)].endswith("-> Number:")
+    def gives(self, annotation: str) -> bool:
+        """Whether its definition says that it gives this, whatever it is given."""
+        return self.source[: _header_end(self.source)].endswith(f"-> {annotation}:")
 
     def _parsed(self) -> Arity | None:
         try:
@@ -203,9 +202,12 @@ class FunctionIndex:
         """Those of the names that are functions, sorted, each with its module before it."""
         return {name: found[0].qualified for name in sorted(names) if (found := self.find(name))}
 
-    def giving_numbers(self) -> frozenset[str]:
-        """The names under which there are none but functions that give numbers."""
-        return frozenset(n for n, found in self.functions.items() if all(f.gives_number for f in found))
+    def giving(self, annotation: str) -> frozenset[str]:
+        """The names under which there are none but functions that give this: ``Number``, ``Mask``."""
+        written = {n: [f for f in found if f.source] for n, found in self.functions.items()}
+        return frozenset(
+            n for n, found in written.items() if found and all(f.gives(annotation) for f in found)
+        )
 
     def names(self, modules: frozenset[str] | None = None) -> list[str]:
         """The names of all the functions in the given modules."""

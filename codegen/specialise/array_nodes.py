@@ -38,6 +38,7 @@ from ...ir.types import (
     ARRAY,
     ARRAYS,
     LIST,
+    MASK,
     OWN,
     PLAIN,
     SIZE,
@@ -51,7 +52,7 @@ from ..model.annotations import default_value, parameter_name
 from ..model.derived import Gradient, NodeSpec
 from ..model.names import OTHER_LAYOUT
 from ..model.nodes import Branch, Local, NativeCall, NodeClass, Unpacked
-from ..model.operators import Formula, Operator, Primitive, by_function
+from ..model.operators import Formula, Kernel, Operator, Primitive, by_function
 from ..model.schema import Argument, ListType
 from ..parse.formula import gradient_number, metadata_use, result_numbers, saved
 from ..read.functions import ABSOLUTE, alias, module_path
@@ -162,7 +163,7 @@ class ArrayWriter:
         grad = gradient_of_elements(spec)
         last = not any(grad.id in g.formula.names() for g in spec.gradients[number + 1 :])
         blocked = tuple(self._blocked(translation, types, targets, inline(named, tree), grad, last))
-        chosen = self.specialiser.choosing if blocked else (lambda expr: expr)
+        chosen = self.specialiser.choosing
         return Branch(
             condition=condition_of(spec, gradient.inputs),
             prepare=tuple(self._unpack(spec, gradient)),
@@ -185,10 +186,14 @@ class ArrayWriter:
     def _types(self, spec: NodeSpec, translation: _Translation) -> Types:
         """The types of what is computed of the names of a formula, which are real numbers of one Type.
 
-        Those that have no gradients may be integers.
+        Those that have no gradients may be integers, unless dtypes must agree.
         """
-        arguments = spec.operator.schema.arguments
-        others = {Name(parameter_name(a.name)) for a in arguments if a.is_tensor and a not in spec.inputs}
+        arguments, same = spec.operator.schema.arguments, spec.operator.same_dtype
+        others = {
+            Name(parameter_name(a.name))
+            for a in arguments
+            if a.is_tensor and a not in spec.inputs and a.name not in same
+        }
         known: dict[Expr, ValueType] = {n: ARRAY if n in others else OWN for n in translation.arrays()}
         known |= {
             Name(parameter_name(a.name)): WEAK
@@ -532,12 +537,21 @@ class _Translation:
             atomic = isinstance(value.expr, Name) or not value.is_array
             expr = value.expr if self.native or "pointwise" in operator.tags else _whole(value)
             names[name] = expr if atomic or counts.get(name, 0) < 2 else self._temporary(expr)
+        names |= self._prepared(kernel, bound, names)
         calls = specialiser.native_calls(kernel) if self.native else kernel.calls
         names.update({n: specialiser._function(q) for n, q in calls.items()})
         if operator.body is not None:
             names[NATIVE_KERNELS] = specialiser.kernels_of_body(operator.name, operator.body)
         names.update(specialiser.forms_of(operator.name, formula.tree))
         return replaced(formula.tree, names)
+
+    def _prepared(
+        self, kernel: Kernel, bound: Mapping[str, Value], names: Mapping[str, Expr]
+    ) -> dict[str, Expr]:
+        """The operands that the kernel has looked at first, but for conditions and numbers that are known."""
+        known = {name for name, v in bound.items() if v.type == MASK or isinstance(v.expr, Constant)}
+        found = self.writer.specialiser.prepared(kernel, names)
+        return {name: expr for name, expr in found.items() if name not in known}
 
     def _temporary(self, expr: Expr) -> Expr:
         name = f"t{self.temporaries}"

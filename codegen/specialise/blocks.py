@@ -21,7 +21,7 @@ from ...ir.expressions import (
     Parameter,
     names_in,
 )
-from ...ir.types import Types
+from ...ir.types import Dtype, Types
 from ...ir.writer import write
 from ..derive.ufuncs import Ufuncs
 from ..model.operators import Primitive
@@ -63,8 +63,9 @@ class CostModel:
         if isinstance(expr, Conditional):
             return min(self.passes(expr.then, types), self.passes(expr.otherwise, types))
         parts = sum([self.passes(part, types) for part in expr.parts])
-        if not types.of(expr).may_be_array:
-            return 0
+        type_ = types.of(expr)
+        if not type_.may_be_array or (isinstance(expr, Call) and type_.dtype is Dtype.BOOL):
+            return 0  # a condition is only looked at
         match expr:
             case Call(function):
                 primitive = self.ufuncs.named(function)

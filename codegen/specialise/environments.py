@@ -13,6 +13,7 @@ from ...ir.types import (
     FLOAT,
     INT,
     LIST,
+    MASK,
     MIXED,
     NUMBER,
     PLAIN,
@@ -97,12 +98,15 @@ def of_operators(returns: Mapping[str, ValueType], helpers: Collection[str]) -> 
 
 
 def kernel_environment(
-    values: Mapping[Expr, ValueType], closed: Collection[str] = (), numbers: Collection[str] = ()
+    values: Mapping[Expr, ValueType],
+    closed: Collection[str] = (),
+    numbers: Collection[str] = (),
+    masks: Collection[str] = (),
 ) -> Environment:
     """What is known in an expression over arrays; ``closed`` are functions of the array namespace.
 
     These give, of arrays of the Type's own dtype and of numbers which that holds, an array of that dtype.
-    ``numbers`` are kernel functions that give a number of numbers.
+    ``numbers`` are kernel functions that give a number of numbers, ``masks`` those that give conditions.
     """
 
     def gives(function: Expr, given: Sequence[ValueType]) -> ValueType:
@@ -113,6 +117,8 @@ def kernel_environment(
             case Attribute(Name(), name) | Name(name) if name in numbers:
                 if not any([g.may_be_array for g in given]):
                     return NUMBER
+            case Attribute(Name(), name) if name in masks:
+                return MASK
         return array_of_arrays(function, given)
 
     return Environment(values, gives, _ARRAY_ATTRIBUTES)

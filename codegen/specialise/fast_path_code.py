@@ -283,22 +283,41 @@ class Code:
         for name, row in zip(rows, body.rows, strict=True):
             self.push(row)
             self.add("store", name)
-        self._are_rows(body, rows[0])
-        self._push_rows_kernel(body.name, body, rows, body.shared)
+        match body.form, body.function:
+            case Constant(value=str(form)), Attribute(module):
+                others, end = self.label(), self.label()
+                self._are_rows(body, rows[0], others)
+                self._push_rows_kernel(body.name, body, rows, body.shared)
+                self.add("jump", to=end)
+                self.place(others)
+                self._push_whole(form, module, body, rows[0])
+                self.place(end)
+            case _:
+                self._are_rows(body, rows[0])
+                self._push_rows_kernel(body.name, body, rows, body.shared)
 
-    def _are_rows(self, body: BodyCall, row: str) -> None:
-        """The fast path is left where an array has no rows, or not such as their sizes say."""
+    def _push_whole(self, form: str, module: Expr, body: BodyCall, row: str) -> None:
+        """Of integers, which native kernels have not: what is all of the body, by its name."""
+        self.add("are_integers", row)
+        self._push_all((Attribute(module, "WHOLE"), Constant(form)))
+        self.add("item")
+        self.add("local", row)
+        self._push_all((body.dim, body.keepdim))
+        self.add("call", 3)
+
+    def _are_rows(self, body: BodyCall, row: str, otherwise: str = "") -> None:
+        """Jump, or leave, where an array has no rows, or not such as their sizes say."""
         if body.sizes == Along.LISTED.value:
             self.test(Logical("or", (Operation("is", (body.dim, _NONE)), body.dim)), OUT)
         if body.sizes in ("", Along.LISTED.value):
-            self.add("are_rows", row)
+            self.add("are_rows", row, to=otherwise)
             return
         sizes = self.local(body.dim)
         if sizes is None:
             sizes = "sizes_of_rows"
             self.push(body.dim)
             self.add("store", sizes)
-        self.add("have_rows_of", row, sizes)
+        self.add("have_rows_of", row, sizes, to=otherwise)
 
     def _push_rows_kernel(
         self, name: Expr, body: BodyCall, rows: Sequence[str], shared: Sequence[Expr]

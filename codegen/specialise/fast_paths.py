@@ -146,6 +146,10 @@ def _kernel_path(method: KernelMethod) -> str:
         code.add("is_small", name)
     if method.record is not None and method.record.undifferentiable is not None:
         _add_default_dtype(code, method.record, parameters)
+    for name, value in method.locals:
+        if isinstance(value, Call):  # what is computed is computed once
+            code.push(value)
+            _store(code, name)
     if len(method.results) == 1:
         _add_result(code, method, parameters)
     else:

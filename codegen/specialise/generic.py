@@ -79,8 +79,8 @@ def _layout(result: Result) -> Expr:
     return Lambda((Parameter(r),), laid)
 
 
-def make_cold_generic(top: ClassNode, hot: Collection[str]) -> None:
-    """Write generically what the ``hot`` leaves of a tree of classes do not run."""
+def make_cold_generic(top: ClassNode, hot: Collection[str], kept: Collection[str] = ()) -> None:
+    """Write generically what the ``hot`` leaves of a tree of classes do not run, but for ``kept`` methods."""
     paths = list(_paths(top))
     run = {
         (name, owner)
@@ -90,7 +90,7 @@ def make_cold_generic(top: ClassNode, hot: Collection[str]) -> None:
     }
     for node in {node.name: node for path in paths for node in path}.values():
         for name, method in node.methods.items():
-            if isinstance(method, KernelMethod) and (name, node.name) not in run:
+            if isinstance(method, KernelMethod) and name not in kept and (name, node.name) not in run:
                 node.methods[name] = generic(method)
 
 

@@ -102,9 +102,10 @@ class NativeForms:
             branches = list(reader.branches(tree))
         except Unlowerable:
             return None
-        if all([operand.dtype for operand in reader.inputs.values()]):
-            return None
         inputs = tuple(reader.inputs.values())
+        if all([operand.dtype for operand in inputs]):
+            return None
+        forced = forced or any([operand.dtype == "bool" for operand in inputs])  # NumPy chooses slowly
         kernels = []
         for number, (_, branch) in enumerate(branches):
             suffix = f"_{number}" if len(branches) > 1 else ""
@@ -184,8 +185,10 @@ class _Arguments:
     def _argument(self, expr: Expr, operand: Operand) -> Expr:
         value, number = replaced(expr, self.given), operand.dtype == "number"
         if operand.name in self.optional:
-            first = next(e for e, o in self.operands.items() if not o.dtype and o.name not in self.optional)
-            other = Constant(0) if number else replaced(first, self.given)
+            other: Expr = Constant(0 if number else False)
+            if not operand.dtype:
+                first = (e for e, o in self.operands.items() if not o.dtype and o.name not in self.optional)
+                other = replaced(next(first), self.given)
             there = value.otherwise if isinstance(value, Conditional) else value
             value = Conditional(Operation("is", (Name(operand.name), Constant(None))), other, there)
         return Call(self.scalar, (value,)) if number else value
@@ -275,6 +278,8 @@ class _Reader:
             return expr if _is_constant(expr) else self._input(expr, "number")
         if not type_.may_be_array:
             raise Unlowerable("it is neither an array nor a number")
+        if type_.dtype is Dtype.BOOL and isinstance(expr, Call):  # of a function that looks at a condition
+            return self._input(expr, "bool")
         if isinstance(expr, Call):
             return Call(expr.function, tuple(map(self.operand, expr.arguments)), expr.keywords)
         return mapped(expr, self.operand)

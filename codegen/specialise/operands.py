@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+
 from ...ir.expressions import (
     Attribute,
     Call,
     Clause,
     Comprehension,
+    Conditional,
     Constant,
     Expr,
     Keyword,
@@ -15,9 +19,9 @@ from ...ir.expressions import (
     replaced,
 )
 from ...ir.statements import unless_none
-from ...ir.types import OWN, WEAK, ValueType
+from ...ir.types import MASK, OWN, WEAK, ValueType
 from ..model.annotations import parameter_name
-from ..model.operators import Forbidden, Operator, fields_of
+from ..model.operators import Forbidden, Kernel, Operator, fields_of
 from ..model.schema import Argument
 from .environments import type_of
 from .headers import plain_arguments
@@ -71,7 +75,44 @@ def _operand(tensor: Expr, hooked: bool) -> Expr:
 
 def promoted_type(argument: Argument, operator: Operator) -> ValueType:
     """The type of an argument: those that promote together are of the Type, or numbers that it holds."""
+    if argument.name in operator.masks:
+        return MASK
+    if operator.prepared is not None and argument.name in operator.prepared.prepared:
+        return OWN
     promoted = argument.name in operator.promoted
     if argument.is_tensor and (promoted or argument.name in ("self", *operator.same_dtype)):
         return OWN
     return WEAK if argument.type.is_scalar and promoted else type_of(argument.type)
+
+
+def tensors_of(operator: Operator) -> tuple[str, ...]:
+    """The parameters that are tensors."""
+    return tuple([parameter_name(a.name) for a in operator.schema.arguments if a.type.is_tensor])
+
+
+def prepared(
+    kernel: Kernel,
+    arrays: Mapping[str, Expr],
+    function: Callable[[str], Expr],
+    first: tuple[Expr, ...],
+    kept: Collection[str],
+) -> dict[str, Expr]:
+    """The operands that a kernel has looked at before it computes, as they come from that.
+
+    ``function`` is what looks, by its name, and is given ``first`` before all else. What it gave may be a
+    local, one of ``kept``, with an underscore before the name.
+    """
+    found: dict[str, Expr] = {}
+    for name, expr in kernel.prepared.items():
+        assert isinstance(expr, Call) and isinstance(expr.function, Name)
+        if name not in arrays:
+            continue
+        looks = function(expr.function.id)
+        given, *others = [replaced(argument, arrays) for argument in expr.arguments]
+        if f"_{name}" in kept:
+            found[name] = Name(f"_{name}")
+        elif isinstance(given, Conditional):  # None if x is None else x._array
+            found[name] = replace(given, otherwise=Call(looks, (*first, given.otherwise, *others)))
+        else:
+            found[name] = Call(looks, (*first, given, *others))
+    return found

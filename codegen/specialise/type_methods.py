@@ -27,7 +27,6 @@ from ...ir.expressions import (
     dotted,
     names_in,
     replaced,
-    replaced_calls,
     rewritten,
 )
 from ...ir.factories import FACTORY_FORMS
@@ -49,7 +48,7 @@ from ..model.operators import (
     Primitive,
     ScalarType,
 )
-from ..model.results import Cast, Result, ResultKind
+from ..model.results import Result, ResultKind
 from ..model.schema import OperatorName
 from ..read.functions import FunctionIndex, alias, generated_name, module_path
 from .array_results import ArrayResults
@@ -61,9 +60,10 @@ from .headers import header, plain_arguments
 from .kept_numbers import with_kept_numbers
 from .layouts import relaid
 from .native import NativeForm, NativeForms
-from .operands import array_of, forbidden_of, promoted_type
+from .operands import array_of, forbidden_of, prepared, promoted_type, tensors_of
 from .optimise import Named
 from .recording import record_of, refused
+from .results import RESULT_TYPES, results_of
 
 #: The scalar types whose recording methods are written flat; the others call the plain method.
 FLAT = "floating"
@@ -74,12 +74,6 @@ COLD = "cold"
 TAKES_REDUCED = "takes_reduced"
 #: The tag of operators of one tensor that keep zeros, and the capability of calling them on what is stored.
 ZERO_PRESERVING = "zero_preserving"
-_RESULT_TYPES = {
-    "same": Name("T"),
-    "bool": dotted("T.bool_type"),
-    "real": dotted("T.real_type"),
-    "int64": dotted("T.int64_type"),
-}
 # Kinds of promotion that take a category of scalar types to others, which may have the operator.
 _PROMOTING = {
     ("int_to_float", "bool"),
@@ -127,7 +121,7 @@ class Specialiser:
         self.closed = self.costs.closed() | (frozenset() if native_forms is None else native_forms.functions)
         self.backend = backend
         self.kernel_functions = functions
-        self.numbers = functions.giving_numbers()
+        self.numbers, self.masks = functions.giving("Number"), functions.giving("Mask")
         self.structures = structures
         #: Whether what computes are NumPy's arrays.
         self.array_results = ArrayResults(primitives)
@@ -247,13 +241,16 @@ class Specialiser:
         kernel = self.kernel(operator)
         assert kernel is not None
         locals_, call = self._call(operator, kernel, hooked)
-        operands, blocked = self._blocked(operator, kernel, hooked) if variant.exposed else ((), None)
+        kept = frozenset() if hooked else frozenset([name for name, _ in locals_])
+        operands, blocked = self._blocked(operator, kernel, hooked, kept) if variant.exposed else ((), None)
         rewrite = self.arrays and variant.exposed and not hooked
         arrays = self.array_results.rewritten(call) if rewrite else None
-        native = native and blocked is not None and not (hooked and operator.is_loss)
-        form = self.native_form(operator, kernel, hooked) if native else None
+        native = native and variant.exposed and not (hooked and operator.is_loss)
+        form = self.native_form(operator, kernel, hooked, kept) if native else None
         may_be_scalars = arrays is None or operator.is_loss
-        if form is not None and blocked is not None:
+        if form is not None:
+            operands = operands or tensors_of(operator)
+            blocked = blocked or arrays or call
             plain, large = form.plain(), form.in_shares(self._native("native_kernels"))
             if hooked:  # rounded elements: no loss is made of these
                 plain = large = form.of_reduced(self._native("reduced_kernels"))
@@ -262,7 +259,9 @@ class Specialiser:
         call = arrays or call
         if operator.is_loss:
             call, blocked = self._loss(call), None if blocked is None else self._loss(blocked)
-        results = self._results(variant, hooked)
+        # Of what kinds of arrays there are several the array tells the Type.
+        known = RESULT_TYPES.get(operator.result_kind) if self.backend.is_strided else None
+        results = results_of(operator, known, self.is_view(variant), hooked)
         if not self.is_view(variant) and variant.exposed and self._has_layouts(kernel, operator):
             results = self._relaid(operator, kernel, results)
         if not variant.exposed:
@@ -350,6 +349,7 @@ class Specialiser:
     ) -> tuple[list[Named], Expr]:
         """As ``_call``, of a kernel that is called as it is; ``named``: with names for what it uses twice."""
         arguments = plain_arguments(operator)
+        arrays = {**arrays, **self.prepared(kernel, arrays)}
         dtype = Attribute(Name("T"), "dtype")
         first = (_NAMESPACE,) if self.backend.runs_generically else ()
         if kernel.function is not None:
@@ -385,7 +385,17 @@ class Specialiser:
         if self.arrays and not hooked:
             values = {names[a.name]: promoted_type(a, operator) for a in arguments}
             call = with_kept_numbers(call, self.types(values), _NUMBERS, self.closed)
-        return locals_, self.choosing(call) if self._in_blocks(operator, kernel) else call
+        return locals_, self.choosing(call) if operator.of_elements else call
+
+    def prepared(
+        self, kernel: Kernel, arrays: Mapping[str, Expr], kept: Collection[str] = ()
+    ) -> dict[str, Expr]:
+        """The operands that a kernel has looked at before it computes, as they come from that.
+
+        What that gave may be ``kept`` as a local.
+        """
+        first = (_NAMESPACE,) if self.backend.runs_generically else ()
+        return prepared(kernel, arrays, lambda name: self._function(kernel.calls[name]), first, kept)
 
     def kernels_of_body(self, name: OperatorName, body: Body) -> Expr:
         """The namespace that has the native kernels of a body; None where there are none."""
@@ -404,10 +414,12 @@ class Specialiser:
                 found[forms] = Name(short)
         return found
 
-    def native_form(self, operator: Operator, kernel: Kernel, hooked: bool = False) -> NativeForm | None:
+    def native_form(
+        self, operator: Operator, kernel: Kernel, hooked: bool = False, kept: Collection[str] = ()
+    ) -> NativeForm | None:
         """How an elementwise operator of the Types that native kernels are made for calls its own.
 
-        ``hooked``: of reduced types, whose numbers are float32.
+        ``hooked``: of reduced types, whose numbers are float32; ``kept`` are the names of locals.
         """
         declared = operator.native
         formula = declared or (None if kernel.function is not None else kernel.formula)
@@ -416,18 +428,19 @@ class Specialiser:
         arguments = plain_arguments(operator)
         tree = self._over_parameters(formula.tree, operator, self.native_calls(kernel))
         types = self.types({Name(parameter_name(a.name)): promoted_type(a, operator) for a in arguments})
-        given = {parameter_name(a.name): array_of(a, hooked=False) for a in arguments}
+        arrays = {a.name: array_of(a, hooked=False) for a in arguments}
+        arrays |= self.prepared(kernel, arrays, kept)
+        given = {parameter_name(name): array for name, array in arrays.items()}
         name = operator.name.method.lstrip("_")
         number = dotted("xp.float32" if hooked else "T.dtype.type")
         return self.native_forms.form(name, tree, types, given, number, declared is not None)
 
     def _blocked(
-        self, operator: Operator, kernel: Kernel, hooked: bool
+        self, operator: Operator, kernel: Kernel, hooked: bool, kept: Collection[str] = ()
     ) -> tuple[tuple[str, ...], Expr | None]:
         """Which operands are small where a kernel is called plainly, and what else; nothing: it always is."""
-        arrays = [a for a in operator.schema.arguments if a.type.is_tensor]
-        runner = self.blocks()
-        if runner is None or not arrays or not operator.of_elements:
+        runner, operands = self.blocks(), tensors_of(operator)
+        if runner is None or not operands or not operator.of_elements:
             return (), None
         types = self._declared_types(operator)
         if kernel.function is None and not self.costs.worth(kernel.formula.tree, types):
@@ -441,8 +454,9 @@ class Specialiser:
             tree = self._over_parameters(kernel.formula.tree, operator, kernel.calls)
             function, scratch = function_of(parameters, tree, types, self.costs.primitives)
             function = self.choosing(function)
-        operands = tuple([parameter_name(a.name) for a in arrays])
-        return operands, call_of(runner, function, [array_of(a, hooked) for a in arguments], "", scratch)
+        arrays = {a.name: array_of(a, hooked) for a in arguments}
+        given = {**arrays, **self.prepared(kernel, arrays, kept)}
+        return operands, call_of(runner, function, list(given.values()), "", scratch)
 
     def _declared_types(self, operator: Operator) -> Types:
         """The types of expressions over the arguments of an operator, and over parameters of these names."""
@@ -450,15 +464,13 @@ class Specialiser:
         both = [(n, a.type) for a in arguments for n in (a.name, parameter_name(a.name))]
         return self.types({Name(name): type_of(declared) for name, declared in both})
 
-    def _in_blocks(self, operator: Operator, kernel: Kernel) -> bool:
-        """Whether an expression passes over its operands often enough for blocks."""
-        worth = self.blocks() is not None and operator.of_elements
-        return worth and self.costs.worth(kernel.formula.tree, self._declared_types(operator))
-
     def choosing(self, expr: Expr) -> Expr:
         """The expression with the backend's own function, if it has one, in the place of ``xp.where``."""
         name = self.backend.capabilities.get("choices")
-        return expr if name is None else replaced_calls(expr, _WHERE, self._named(str(name)))
+        if name is None:
+            return expr
+        chooses = self._named(str(name))
+        return rewritten(expr, lambda part: chooses if part == _WHERE else part)
 
     def native_calls(self, kernel: Kernel) -> Mapping[str, str]:
         """The functions that a kernel calls, without those that are primitives with routines."""
@@ -474,7 +486,7 @@ class Specialiser:
 
     def types(self, values: Mapping[Expr, ValueType]) -> Types:
         """The types of expressions over arrays that have these names."""
-        return Types(kernel_environment(values, self.closed, self.numbers))
+        return Types(kernel_environment(values, self.closed, self.numbers, self.masks))
 
     def blocks(self) -> Expr | None:
         """What calls functions on blocks of their operands; None where nothing does."""
@@ -501,13 +513,18 @@ class Specialiser:
     def _pointwise(self, operator: Operator) -> Expr:
         """A backend that computes nothing elementwise needs only to know the operands."""
         function = self.kernel_functions.find(str(self.backend.capabilities["pointwise"]), self._modules)[0]
-        given: list[Expr] = [array_of(a, False) for a in operator.schema.arguments if a.type.is_tensor]
+        arrays = {a.name: array_of(a, False) for a in operator.schema.arguments if a.type.is_tensor}
+        own = operator.prepared and counterpart(
+            operator, self.backend, self.kernel_functions, self.costs.primitives
+        )
+        looked = self.prepared(own, arrays) if own else {}
+        given = [looked.get(name, array) for name, array in arrays.items()]
         for a in operator.schema.arguments:
             if a.type.is_optional_tensor:
                 name = Name(parameter_name(a.name))
                 there = Elements("tuple", (Attribute(name, "_array"),))
                 given.append(Starred(Conditional(is_none(name), Elements("tuple", ()), there)))
-        result_type = _RESULT_TYPES.get(operator.result_kind, Name("T"))
+        result_type = RESULT_TYPES.get(operator.result_kind, Name("T"))
         return Call(
             self._function(function.qualified),
             tuple(given),
@@ -527,21 +544,6 @@ class Specialiser:
 
     # -- results ---------------------------------------------------------------------------
 
-    def _results(self, variant: Variant, hooked: bool) -> tuple[Result, ...]:
-        operator = variant.operator
-        returns = operator.schema.returns
-        # Of what kinds of arrays there are several the array tells the Type.
-        result_type = _RESULT_TYPES.get(operator.result_kind) if self.backend.is_strided else None
-        masked = any(a.name == "output_mask" for a in operator.schema.arguments)
-        cast = _cast(operator) if hooked else None
-        found: list[Result] = []
-        for i, r in enumerate(returns):
-            number = "" if len(returns) == 1 else str(i)
-            kind = _KINDS[self.is_view(variant), r.type.is_tensor_list]
-            of_kind = cast if kind is ResultKind.TENSOR else None
-            found.append(Result(f"_r{number}", f"out{number}", result_type, kind, of_kind, masked))
-        return tuple(found)
-
     def _has_layouts(self, kernel: Kernel, operator: Operator) -> bool:
         """Whether it is known what strides are here, and not all of it is done by what stands for kernels."""
         if "pointwise" in self.backend.capabilities and kernel is not operator.kernels.get(self.backend.name):
@@ -555,26 +557,6 @@ class Specialiser:
             else r
             for i, r in enumerate(results)
         )
-
-
-#: By whether the operator gives views, and whether the result is a list.
-_KINDS = {
-    (False, False): ResultKind.TENSOR,
-    (False, True): ResultKind.LIST,
-    (True, False): ResultKind.VIEW,
-    (True, True): ResultKind.VIEWS,
-}
-
-
-def _cast(operator: Operator) -> Cast | None:
-    """When the results of an operator that is computed in another type are rounded to the Type's."""
-    kind = operator.result_kind
-    if kind in ("same", "real"):
-        return Cast.ALWAYS
-    if kind != "dynamic":
-        return None
-    directed = any(a.type.is_optional_dtype for a in plain_arguments(operator))
-    return Cast.UNDIRECTED if directed else Cast.IF_COMPUTED_IN
 
 
 _NUMBERS = dotted("T.numbers")

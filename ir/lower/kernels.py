@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from ..expressions import Attribute, Call, Expr, Name, Subscript, walk
+from ..expressions import Attribute, Call, Expr, Name, Operation, Subscript, rewritten, walk
 from ..kernels import NativeKernel, Operand
 from ..reader import read_expression
 from ..routines import Routine, Routines
@@ -29,8 +30,26 @@ WIDE = "in float64: "
 def lower(kernel: NativeKernel, routines: Routines, scalar: str) -> str:
     """The module of a kernel for a scalar type. Raises Unlowerable."""
     if kernel.wide and scalar == "float32":
-        kernel, scalar = kernel.of_float32(), "float64"
+        kernel, scalar = without_rests(kernel.of_float32()), "float64"
     return _lowering(kernel)(kernel, routines, scalar)
+
+
+def without_rests(kernel: NativeKernel) -> NativeKernel:
+    """A kernel over rows that have fewer digits than it computes with.
+
+    What they are away from their mean comes to 0, since that has digits to spare; to NaN where there is none.
+    """
+
+    def change(part: Expr) -> Expr:
+        match part:
+            case Call(
+                Name("sum"), (Operation("-", (row, Operation("/", (Call() as total, _)) as mean)),)
+            ) if total == Call(Name("sum"), (row,)):
+                return Operation("-", (mean, mean))
+        return part
+
+    known = kernel.defined
+    return replace(kernel, statements=tuple([(n, rewritten(known[n], change)) for n, _ in kernel.statements]))
 
 
 def _lowering(kernel: NativeKernel) -> Callable[[NativeKernel, Routines, str], str]:

@@ -1,8 +1,9 @@
 """Lower: how the values of elements become one: sums, products, extremes, whether any is true, or which.
 
 Sums are formed in blocks, in the kernel's width, and those of blocks are added in float64: they are as
-accurate as pairwise ones. An extreme is NaN where there is one, and 0 where it is a zero of any sign:
-which of them would depend on the order, and on x86-64 costs as much again to know.
+accurate as pairwise ones. A product that is only added is not rounded before, where processors can do that.
+An extreme is NaN where there is one, and 0 where it is a zero of any sign: which of them would depend on the
+order, and on x86-64 costs as much again to know.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Reductions:
 
     def __init__(self, body: Instructions, scalars: ScalarLowering, any_order: bool) -> None:
         self.body, self.scalars = body, scalars
-        self.flags = " reassoc" if any_order else ""  # sums may be formed in the lanes of a vector
+        self.flags = " contract" + " reassoc" * any_order  # in the lanes of a vector
 
     def type_of(self, reduction: Call) -> str:
         """The type of what a block's elements are brought together in."""

@@ -1,8 +1,9 @@
 """Lower: expressions over scalars to instructions.
 
 An expression is of operands, numbers, Python's operators, the machine's functions below, and functions that
-have routines. What is written as a multiplication and an addition rounds twice; only ``fma`` may round once.
-So vectorised loops, their remainders and strided loops give the same bits.
+have routines. What is written as a multiplication and an addition rounds twice; only ``fma`` may round once,
+and sums of products: "contract" stands at both (``reductions``). So vectorised loops, their remainders and
+strided loops give the same bits.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Operand = Value | float | int
 _INSTRUCTIONS = {
     "+": ("fadd", "add", ""),
     "-": ("fsub", "sub", ""),
-    "*": ("fmul", "mul", ""),
+    "*": ("fmul contract", "mul", ""),
     "/": ("fdiv", "", ""),
     "&": ("", "and", "and"),
     "|": ("", "or", "or"),
@@ -103,7 +104,7 @@ class ScalarLowering:
             return self._inverted(operands[0])
         if symbol == "**":
             return self._power(*operands)
-        a, b = operands
+        a, b = operands = self._without_conditions(operands)
         kind = self._common(operands)
         if symbol in _COMPARED:
             return self._comparison(symbol, a, b, kind)
@@ -113,6 +114,17 @@ class ScalarLowering:
             raise Unlowerable(f"{symbol} of {kind.value} values has no native form")
         text = f"{instruction} {self.type_of(kind)} {self.text(a, kind)}, {self.text(b, kind)}"
         return Value(self.body.add(text), kind)
+
+    def _without_conditions(self, operands: Sequence[Operand]) -> Sequence[Operand]:
+        """Conditions that meet floating-point numbers as 1 and 0."""
+        if {o.kind for o in operands if isinstance(o, Value)} != {Kind.BOOL, Kind.FLOAT}:
+            return operands
+        return [
+            Value(self._converted("uitofp", o, self.type_of(Kind.FLOAT)), Kind.FLOAT)
+            if isinstance(o, Value) and o.kind is Kind.BOOL
+            else o
+            for o in operands
+        ]
 
     def _negated(self, operand: Operand) -> Operand:
         if not isinstance(operand, Value):

@@ -9,7 +9,7 @@ from typing import Any
 from ..core.function_dispatch import disabled_impl
 from ..core.storage import Storage, storage_of
 from ..core.tensor_base import PARTS, declare_tensor
-from ..fast_paths import fast_path
+from ..fast_paths import operation
 from .autograd_meta import (
     CUSTOM_VIEW,
     INFERENCE_VIEW,
@@ -55,7 +55,7 @@ class ViewList(list[weakref.ref[Any]]):
             self.limit = 2 * len(self) + _SWEPT
 
 
-@fast_path("is_tensor source; is_array array; is_type type; view; give")
+@operation("view")
 def as_view(source: Any, array: Any, T: Any, multi: bool = False) -> Any:
     """A Tensor over ``array``, a view of the array of ``source``; it has no history yet.
 

@@ -14,10 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from tengen.ir.expressions import Call, Constant, Expr, Name, Operation
+from tengen.ir.expressions import ELEMENTWISE_COMPARISONS, Call, Constant, Expr, Name, Operation
 from tengen.ir.fuse.nodes import Fill, Program, View, whole
 from tengen.ir.fuse.views import contiguous, reshaped
 from tengen.ir.lower.instructions import Unlowerable
+
+from ..core.thread_state import propagated
 
 Shape = tuple[int, ...]
 #: The most bytes of tables that kernels make: what says where many elements go is a call. Along one dim alone
@@ -31,7 +33,7 @@ class _Thread(threading.local):
     program: Program | None = None
 
 
-thread = _Thread()
+thread = propagated(_Thread())
 
 
 def program() -> Program:
@@ -151,7 +153,6 @@ class Array:
         return absolute(self)
 
 
-_COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 #: Of numbers alone, what NumPy gives.
 _OF_NUMBERS: dict[str, Any] = {
     "+": np.add,
@@ -232,7 +233,7 @@ def operation(symbol: str, *operands: Any) -> Array:
     if symbol == "/" and dtype.kind in "iub":
         dtype = np.dtype("float64")
         given = [astype(a, dtype) for a in given]
-    result = np.dtype("bool") if symbol in _COMPARISONS else dtype
+    result = np.dtype("bool") if symbol in ELEMENTWISE_COMPARISONS else dtype
     numbers = [a.number for a in given]
     if None not in numbers:
         with np.errstate(all="ignore"):

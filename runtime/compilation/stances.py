@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Final
 
+from ..core.thread_state import propagated
+
 #: By PyTorch's names.
 STANCES: Final = (
     "default",
@@ -37,4 +39,4 @@ class Stance(threading.local):
         return self.name == "fail_on_recompile"
 
 
-stance = Stance()
+stance = propagated(Stance())

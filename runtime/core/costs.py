@@ -19,7 +19,7 @@ VECTOR: Final = 64
 #: and as many as make what Python does for each block not count.
 BLOCK_BYTES: Final = 1 << 18
 #: Where blocks are counted in elements, so many: of five arrays, as updates of optimisers have, they fill
-#: half of a usual second-level cache. So many elements of such work are worth a thread.
+#: half of a usual second-level cache. So many elements of such work are worth a thread, or a block of a scan.
 CHUNK: Final = 1 << 15
 GRAIN: Final = 1 << 16
 #: Native kernels: the elements of which one sum of all is formed.
@@ -34,18 +34,12 @@ NATIVE_WAKES: Final = 3 << 16
 LIGHT: Final = 4
 #: A thread takes about so many shares.
 SHARES: Final = 4
-#: Native kernels that also find wrong indices are cheaper than a look at all indices before.
-NATIVE_INDEX: Final = 1 << 11
 #: Work on rows: arrays with more elements go in blocks.
 ROWS_LARGE: Final = 1 << 16
 #: So few elements NumPy adds as fast as native kernels do.
 SUM_WHOLE: Final = 2048
 #: Sums of columns without a native kernel: the longest chain of additions.
 SUM_ROWS: Final = 512
-#: Scans: the elements of a lane that are one part where parts run side by side, and of a block.
-SCAN_STEPS: Final = 8
-SCAN_CHUNK: Final = 1 << 16
-SCAN_GRAIN: Final = 1 << 16
 #: Up to so many rows OpenBLAS is faster, with its kernels for AVX-512 by two to three times, if the weight of
 #: ``linear`` is the first factor; for products of fewer multiplications than these it has a way of its own.
 LINEAR_FEW_ROWS: Final = 32
@@ -77,19 +71,15 @@ STRIDED_ROWS: Final = 1 << 10
 
 # -- from where on another way pays --------------------------------------------------------------------
 
-#: The places of the first elements of so many rows are kept.
-ROW_STARTS_CACHED: Final = 1024
-#: Scans whose parts run side by side are faster than ``accumulate``.
+#: Scans of so many elements may run side by side: so many lanes, or the parts of lanes that are as long, are
+#: faster than ``accumulate``.
 SCAN_LARGE: Final = 1 << 13
-#: This length of lanes makes running their parts side by side faster than ``accumulate``.
-PARALLEL_SCAN: Final = 128
-#: So many lanes run side by side rather than one after the other.
 LANES: Final = 128
 #: What costs more to set up than a stable sort pays: sorting by keys, unstable sorts, partitions.
 SORT_LARGE: Final = 1 << 10
 #: Lanes of at most this many elements are put in order by keys, to find the first few.
 SORT_SHORT: Final = 1 << 14
-#: Finding flat positions first pays.
+#: Finding flat positions first pays, and so do native kernels that read and write at indices.
 INDEX_LARGE: Final = 1 << 12
 #: SciPy's loops for scattered additions are loaded, which takes a tenth of a second.
 SCATTER_LOAD: Final = 1 << 15

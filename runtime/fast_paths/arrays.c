@@ -50,7 +50,15 @@ int are_rows(PyObject *given) {
     return (type == NPY_FLOAT || type == NPY_DOUBLE) && PyArray_ISCARRAY_RO(array) && PyArray_NDIM(array) > 0 && PyArray_SIZE(array) > 0;
 }
 
-/* Whether the last dim of such an array has the only size in a tuple.
+/* Whether an array of bools or integers has dims and elements.
+   Repeats kernels/bodies.py: run_body. Compared by test_kernels.py: test_kernels. */
+int are_integers(PyObject *given) {
+    if (!is_array(given)) return 0;
+    PyArrayObject *array = (PyArrayObject *)given;
+    return (PyArray_ISINTEGER(array) || PyArray_ISBOOL(array)) && PyArray_NDIM(array) > 0 && PyArray_SIZE(array) > 0;
+}
+
+/* Whether the last dim of an array that are_rows has the only size in a tuple.
    Repeats kernels/dims.py: axes_of_rows. Compared by test_kernels.py: test_kernels. */
 int have_rows_of(PyObject *array, PyObject *shape) {
     if (!PyTuple_CheckExact(shape) || PyTuple_GET_SIZE(shape) != 1 || !are_rows(array)) return 0;
@@ -76,6 +84,16 @@ PyObject *number_like(PyObject *given, PyObject *number) {
     if (descr->type_num == NPY_FLOAT) *(float *)PyArray_DATA((PyArrayObject *)made) = (float)value;
     else *(double *)PyArray_DATA((PyArrayObject *)made) = value;
     return made;
+}
+
+/* Such an array times a float, in its own dtype. NULL without an exception where it is for Python to say.
+   Repeats kernels/pointwise.py: scaled. Compared by test_kernels.py: test_kernels. */
+PyObject *scaled(PyObject *array, PyObject *number) {
+    PyObject *operands[] = {array, number_like(array, number)};
+    if (operands[1] == NULL) return NULL;
+    PyObject *result = ufunc_result(PyTuple_GET_ITEM(layout.ufuncs, 2), operands, 2);
+    Py_DECREF(operands[1]);
+    return result;
 }
 
 /* -- views ---------------------------------------------------------------------------------------------------- */

@@ -208,8 +208,10 @@ PyObject *machine_add_columns(PyObject *module, PyObject *arguments);
 /* -- what kernels do with arrays: arrays.c -------------------------------------------------------------------- */
 
 int are_rows(PyObject *array);
+int are_integers(PyObject *array);
 int have_rows_of(PyObject *array, PyObject *shape);
 PyObject *number_like(PyObject *array, PyObject *number);
+PyObject *scaled(PyObject *array, PyObject *number);
 int is_packed(PyArrayObject *array);
 int same_places(PyArrayObject *a, PyArrayObject *b);
 int may_overlap(PyArrayObject *a, PyArrayObject *b);

@@ -92,6 +92,8 @@ static int compute(Frame *frame, const Instruction *at) {
             return put(frame, at->number + 3, rows_result(top[-at->number - 3], top - at->number - 2, at->number, top[-2], top[-1]));
         case OP_length_of_rows: return put(frame, 1, rows_length(frame->local[at->number], top[-1]));
         case OP_number_like: return put(frame, 1, number_like(frame->local[at->number], top[-1]));
+        case OP_view: return put(frame, 4, is_array(top[-3]) ? plain_view(top[-4], top[-3], top[-2], top[-1] == Py_True) : NULL);
+        case OP_scale: return put(frame, 2, scaled(top[-2], top[-1]));
         case OP_reshape: return put(frame, 2, reshaped(top[-2], top[-1]));
         case OP_join: return put(frame, 2, joined(top[-2], top[-1], 0));
         case OP_stack: return put(frame, 2, joined(top[-2], top[-1], 1));
@@ -282,12 +284,6 @@ static int wrap_views(Frame *frame, const Instruction *at) {
     return replace_top(frame, 1, made);
 }
 
-static int push_view(Frame *frame) {
-    PyObject *out = plain_view(frame->local[0], frame->local[1], frame->local[2], frame->local[3] == Py_True);
-    if (out == NULL) return PyErr_Occurred() ? RAISED : LEFT;
-    return push(frame, out);
-}
-
 static int push_tuple(Frame *frame, Py_ssize_t count) {
     PyObject *made = PyTuple_New(count);
     if (made == NULL) return RAISED;
@@ -468,11 +464,11 @@ static int step(Frame *frame, const FastPath *path, const Instruction *at, const
         case OP_wrap: case OP_wrap_as: case OP_wrap_by_dtype: case OP_wrap_view: case OP_wrap_part:
             return is_array(frame->top[-1]) ? wrap(frame, at) : LEFT;
         case OP_wrap_views: return wrap_views(frame, at);
-        case OP_view: return push_view(frame);
         case OP_record: return record(at->recipe, frame->top[-1], frame->local);
         case OP_method: return call_method(frame, at);
         case OP_invoke: case OP_invoke_method: return invoke(frame, at);
-        case OP_rows: case OP_length_of_rows: case OP_number_like: case OP_reshape: case OP_join: case OP_stack:
+        case OP_rows: case OP_length_of_rows: case OP_number_like: case OP_view: case OP_scale: case OP_reshape:
+        case OP_join: case OP_stack:
         case OP_with_dim: case OP_without_dim: case OP_with_dims_exchanged: case OP_with_dims_ordered: case OP_at_index:
         case OP_in_range: case OP_expand: case OP_at_key: case OP_each_along: case OP_parts_along:
         case OP_restride: return compute(frame, at);

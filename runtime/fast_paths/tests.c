@@ -125,6 +125,7 @@ int test(const Frame *frame, const Instruction *at) {
         case OP_is_small: return is_small(value);
         case OP_has_dims: return has_dims(value, at->offset);
         case OP_are_rows: return are_rows(value);
+        case OP_are_integers: return are_integers(value);
         case OP_have_rows_of: return frame->local[at->offset] != NULL && have_rows_of(value, frame->local[at->offset]);
         case OP_is_type: return is_type(value);
         case OP_is_settled: return is_settled(value);

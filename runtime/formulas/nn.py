@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tengen.generated import functions as F
 
-from ..composite.losses import MEAN, apply_reduction
+from ..composite.losses import MEAN
 from ..composite.resampling import affine_grid_base
 from ..kernels.meta.array import broadcast_shapes
 
@@ -45,14 +45,6 @@ def glu_double_backward(grad: Tensor, grad_output: Tensor, self: Tensor, dim: in
     return F.cat([w * slope, v * slope + w * slope * a * (1 - 2 * s)], dim)
 
 
-# ------------------------------------------------------------- losses of the difference
-
-
-def _scaled(value: Tensor, reduction: int) -> Tensor:
-    """What the mean of a loss makes of its elements' derivatives."""
-    return value / max(value.numel(), 1) if reduction == MEAN else value
-
-
 # ------------------------------------------------------------------------ cross entropies
 
 
@@ -60,76 +52,8 @@ def _weighted(value: Tensor, weight: Tensor | None) -> Tensor:
     return value if weight is None else value * weight
 
 
-def _variance(self: Tensor) -> Tensor:
-    """``x (1 - x)``, with the floor that binary_cross_entropy_backward gives it."""
-    return (self * (1 - self)).clamp(min=1e-12)
-
-
-def _self_slope(self: Tensor, target: Tensor) -> Tensor:
-    return (self - target) / _variance(self)
-
-
-def _target_slope(self: Tensor) -> Tensor:
-    return (-self).log1p() - self.log()
-
-
-def _self_curve(self: Tensor, target: Tensor) -> Tensor:
-    """The second derivative of the cross entropy in ``self``."""
-    variance = _variance(self)
-    return (self * self - 2 * self * target + target) / (variance * variance)
-
-
-def binary_cross_entropy_jvp(
-    self: Tensor, self_t: Tensor, target: Tensor, target_t: Tensor, weight: Tensor | None, reduction: int
-) -> Tensor:
-    """The tangent of binary_cross_entropy."""
-    loss_t = self_t * _self_slope(self, target) + target_t * _target_slope(self)
-    return apply_reduction(_weighted(loss_t, weight), reduction)
-
-
-def binary_cross_entropy_double_backward(
-    grads: Sequence[Tensor | None],
-    grad_output: Tensor,
-    self: Tensor,
-    target: Tensor,
-    weight: Tensor | None,
-    reduction: int,
-) -> tuple[Tensor | None, ...]:
-    """The gradients of binary_cross_entropy_backward for grad_output, self and target."""
-    v, w = grads
-    for_output = for_self = for_target = None
-    if v is not None:
-        v = _scaled(_weighted(v, weight), reduction)
-        for_output = v * _self_slope(self, target)
-        for_self = v * grad_output * _self_curve(self, target)
-        for_target = -v * grad_output / _variance(self)
-    if w is not None:
-        w = _scaled(_weighted(w, weight), reduction)
-        for_output = _sum(for_output, w * _target_slope(self))
-        for_self = _sum(for_self, -w * grad_output / _variance(self))
-    return for_output, for_self, for_target
-
-
 def _sum(a: Tensor | None, b: Tensor) -> Tensor:
     return b if a is None else a + b
-
-
-def binary_cross_entropy_backward_jvp(
-    grad_output: Tensor,
-    grad_output_t: Tensor,
-    self: Tensor,
-    self_t: Tensor,
-    target: Tensor,
-    target_t: Tensor,
-    weight: Tensor | None,
-    reduction: int,
-) -> tuple[Tensor, Tensor]:
-    """The tangents of both gradients."""
-    mixed = -grad_output / _variance(self)
-    for_self = grad_output_t * _self_slope(self, target)
-    for_self = for_self + grad_output * _self_curve(self, target) * self_t + mixed * target_t
-    for_target = grad_output_t * _target_slope(self) + mixed * self_t
-    return _scaled(_weighted(for_self, weight), reduction), _scaled(_weighted(for_target, weight), reduction)
 
 
 def binary_cross_entropy_with_logits_gradient(

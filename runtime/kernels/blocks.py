@@ -82,7 +82,8 @@ def in_shares(kernel: np.ufunc, *operands: Any, into: Array | None = None) -> Ar
         return kernel(*operands, out=...)
     shape = arrays[0].shape
     if all([a.flags.c_contiguous and a.shape == shape for a in arrays]):
-        dtype = next(a.dtype for a in arrays if a.dtype.char in "fdeH")  # H: the bits of bfloat16
+        chars = "fdeH"  # H: the bits of bfloat16
+        dtype = next(a.dtype for a in operands if a.__class__ is np.ndarray and a.dtype.char in chars)
         out = into
         if out is None or out.shape != shape or out.dtype != dtype or not out.flags.c_contiguous:
             out = np.empty(shape, dtype)

@@ -17,20 +17,22 @@ from .dtypes import FLOAT32, INTEGRAL, REDUCED, DType, acc_dtype, real_dtype
 from .native_kernels import kernel_of
 from .native_rows import NativeRows, Rows, rows_of
 from .reduced import converted, upcast
-from .reductions import cast, check_nonempty, fold_rows, folded, result_dtype
+from .reductions import ADDED, FOLDS, cast, check_nonempty, fold_rows, folded, result_dtype
 from .row_tables import COLUMNS, Plan, plan_of
 from .rows import run as in_blocks_of_rows
-from .scans import scanned, scanned_alone
+from .scans import WHOLE_SCANS, scanned, scanned_alone
 
 Array = Any
 Shape = tuple[int, ...]
 #: What computes a body of the functions that reduce and scan arrays, axes, the length of rows, the arrays and
-#: the numbers; or the name of the reduction that is all of it.
+#: the numbers; or the name of the reduction, or of the scan, that is all of it.
 Form = Callable[..., Any] | str
 #: Whether each result has rows, or a number for each; what its elements are (``result_dtype``); the reduction
 #: that brings the results of parts of a row together, or ""; one for which rows must have elements, or "";
 #: whether all is computed in double precision, and whether each is asked for, or None.
 Results = tuple[Sequence[bool], Sequence[str], str, str, bool, Sequence[bool] | None]
+#: What is all of a body, by its name. Fast paths call it with integers, a dim, and whether that stays.
+WHOLE: dict[str, Callable[..., Array]] = {**FOLDS, **WHOLE_SCANS}
 #: The dtypes that have another of double precision.
 DOUBLED = {np.dtype(np.float32): np.dtype(np.float64), np.dtype(np.complex64): np.dtype(np.complex128)}
 
@@ -62,7 +64,7 @@ def run_body(
     kept, kinds, together, nonempty, wide, asked = results
     first = rows[0]
     # Reductions need no copy of integers, be it in other integers.
-    if dtype is not None and dtype != first.dtype and not {dtype.char, first.dtype.char} <= {*INTEGRAL}:
+    if dtype is not None and not (dtype.char in INTEGRAL and first.dtype.char in INTEGRAL):
         rows = [cast(a, dtype) for a in rows]
         first = rows[0]
     dim = tuple(dim) if isinstance(dim, list) else dim
@@ -77,6 +79,8 @@ def run_body(
         one_shape([a.shape for a in rows])
     where = rows_of(shape, dim, sizes, keepdim)
     axes = where.axes
+    if own.char in INTEGRAL and form.__class__ is str and axes and first.size:  # which no kernel has
+        return np.asarray(WHOLE[form](first, axes, keepdim, *((dtype,) if form in ADDED else ())))
     if numbers:
         numbers = known(numbers, where.length)
     if shared:
@@ -96,7 +100,7 @@ def run_body(
             return given([np.empty(shape, result_dtype(kind, own, dtype)) for kind in kinds])
         if nonempty and axes:
             check_nonempty(shape, dim, nonempty)
-    if form.__class__ is str and (axes or not shape):
+    if form in FOLDS and (axes or not shape):
         return fold_rows(dtype, form, first, axes, keepdim)
     functions = partial(folded, dtype), partial(scanned if shape else scanned_alone, dtype)
     form = written_out(form)
@@ -231,10 +235,12 @@ def _in_blocks(
 
 
 def written_out(form: Form) -> Callable[..., Any]:
-    """The form as a function, be it one reduction."""
+    """The form as a function, be it one reduction or one scan."""
     if not isinstance(form, str):
         return form
-    return lambda fold, scan, axis, n, row: fold(form, row, axis)
+    if form in FOLDS:
+        return lambda fold, scan, axis, n, row: fold(form, row, axis)
+    return lambda fold, scan, axis, n, row: scan(form, row, axis, False)
 
 
 def sizes_beside(shape: Shape, axes: Shape) -> Shape:

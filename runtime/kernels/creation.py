@@ -16,6 +16,7 @@ from .layout import check_bytes, contiguous_strides, extent, strides_in
 from .uninitialized import unwritten
 
 Array = Any
+Operand = Any
 Number = bool | int | float | complex
 Real = bool | int | float
 Shape = Sequence[int]
@@ -80,7 +81,7 @@ def check_scalar(value: Array) -> None:
         )
 
 
-def as_scalar(value: Array | Number, dtype: np.dtype[Any]) -> Array:
+def as_scalar(value: Array | Number, dtype: np.dtype[Any]) -> Operand:
     """A number or 0-d array as ``cast_number``. Raises RuntimeError for an array with dimensions."""
     if isinstance(value, (bool, int, float, complex)):
         return cast_number(value, dtype)
@@ -150,8 +151,7 @@ def made(form: Callable[..., Any], *arguments: Any) -> Array:
     dtype: DType = arguments[-1]
     sizes, elements = form(*arguments)
     shape = check_size(sizes)
-    places = [np.arange(n) for n in shape]
-    found = elements(*(places if len(shape) == 1 else np.ix_(*places)))
+    found = elements(*([np.arange(*shape)] if len(shape) == 1 else np.ix_(*map(np.arange, shape))))
     if not isinstance(found, np.ndarray):
         return _full(shape, found, dtype)
     found = found.astype(dtype)
@@ -360,7 +360,7 @@ def spaced(start: Number, end: Number, steps: int, dtype: DType) -> tuple[Number
     """
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
-    if not is_complex(dtype) and (isinstance(start, complex) or isinstance(end, complex)):
+    if (isinstance(start, complex) or isinstance(end, complex)) and not is_complex(dtype):
         raise RuntimeError(f"the ends are complex, which {dtype.name} cannot hold")
     integral = dtype.kind in "iu"
     first = as_number(start, dtype) if integral and steps else start

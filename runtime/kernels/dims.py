@@ -115,7 +115,7 @@ def reduce_dims(
     Raises IndexError for a dim out of range and RuntimeError for one that is named twice.
     """
     try:
-        return ufunc.reduce(self, dim or None, dtype, keepdims=keepdim)
+        return ufunc.reduce(self, None if dim == () else dim, dtype, keepdims=keepdim)
     except ValueError:
         if self.ndim:
             wrap_dims(dim or (), self.ndim)  # says what is wrong

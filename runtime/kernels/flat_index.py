@@ -91,6 +91,11 @@ def positions(shape: Shape, dim: int, index: Array) -> Array:
     return np.add(result, starts, result)
 
 
+def row_starts(rows: int, columns: int) -> Array:
+    """Where the rows of a contiguous matrix begin; not to be written to."""
+    return _lane_offsets((rows, columns), 1, (rows,))
+
+
 def _lane_offsets(shape: Shape, dim: int, used: Shape) -> Array:
     """Where the lanes along ``dim`` start, for each element of an index of shape ``used``.
 

@@ -9,6 +9,7 @@ import numpy as np
 from .dtypes import INT64
 
 Array = Any
+Mask = Any
 
 
 def check_integer_index(index: Array, what: str = "index") -> None:
@@ -35,10 +36,11 @@ def check_single(index: Array) -> None:
         raise RuntimeError(f"Index to scalar can have only 1 value, got {index.size} value(s)")
 
 
-def check_mask(mask: Array) -> None:
-    """Raise RuntimeError unless ``mask`` is bool."""
-    if mask.dtype.kind != "b":
+def check_mask(mask: Array) -> Mask:
+    """``mask`` itself. RuntimeError unless it is bool."""
+    if mask.dtype.char != "?":
         raise RuntimeError(f"only supports boolean masks, but got mask with dtype {mask.dtype}")
+    return mask
 
 
 def check_same_dtype(self: Array, source: Array, name: str = "source") -> None:

@@ -8,19 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..core.costs import INDEX_LARGE
-from .creation import as_scalar
 from .index_checks import check_mask, check_same_dtype
-from .select import select
 
 Array = Any
-Number = bool | int | float | complex
 Shape = tuple[int, ...]
-
-
-def masked_fill(self: Array, mask: Array, value: Array | Number) -> Array:
-    """``value`` (a number or 0-d array) where ``mask`` is true, ``self`` elsewhere; broadcast."""
-    check_mask(mask)
-    return select(mask, as_scalar(value, self.dtype), self)
 
 
 def true_positions(mask: Array) -> Array:

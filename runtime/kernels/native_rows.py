@@ -95,16 +95,18 @@ class NativeRows(NamedTuple):
 
     def takes_few(self, first: Array) -> bool:
         """Whether NumPy may go over rows, which are few, and results lie as they should."""
-        axes, size = self.rows.axes, first.size
-        last = self.rows.adjacent and axes[-1] == first.ndim - 1
-        behind = last and size < NATIVE_GRAIN and first.flags.c_contiguous
-        return behind or (size <= STRIDED_ROWS and (last or (len(axes) == 1 and not any(self.kept))))
+        axes, size = self.rows.axes, int(first.size)
+        if self.rows.adjacent and axes[-1] == first.ndim - 1:
+            return size < NATIVE_GRAIN
+        return size <= STRIDED_ROWS and len(axes) == 1 and not any(self.kept)
 
     def of_few(self, arrays: Sequence[Array], shared: Sequence[Any]) -> list[Array]:
         """What the kernel makes of few rows, along one dim or the last ones, and of what they share."""
         shape, axes = arrays[0].shape, self.rows.axes
+        if len(axes) > 1 or arrays[0].size > STRIDED_ROWS:
+            arrays = [in_rows(a) for a in arrays]
         if len(axes) > 1:
-            arrays = [in_rows(a).reshape(self.rows.laid) for a in arrays]
+            arrays = [a.reshape(self.rows.laid) for a in arrays]
         axis = -1 if len(axes) > 1 else axes[0] - len(shape)
         found = self.kernel(*map(as_bits, arrays), *shared, axis=axis)
         made = found if isinstance(found, tuple) else (found,)

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from ..core.user_stack import warn_once
-from ..fast_paths import fast_path, operation
+from ..fast_paths import operation
 from .creation import as_number
 from .dtypes import is_complex
 
 Array = Any  # an ndarray, a 0-d result of a ufunc, or a Python number
+Mask = Any  # an array of bool
 Number = bool | int | float | complex
 
 #: Beyond it not all integers are numbers of float32.
@@ -26,7 +27,7 @@ EXACT_INTEGERS = 2.0**24
 # -- numbers among the arguments ----------------------------------------------------------
 
 
-@fast_path("fetch np.multiply; local array; local alpha; number_like array; call_out 2; give")
+@operation("scale")
 def scaled(array: Array, alpha: Number) -> Array:
     """``array * alpha`` in the array's dtype.
 
@@ -62,20 +63,20 @@ def within(value: Number, array: Array) -> Number:
     return as_number(value, array.dtype) if array.dtype.kind in "iu" else value
 
 
-def truth(condition: Array) -> Array:
-    """``condition`` itself. RuntimeError unless it is of bool; of uint8 it is old, as a warning says."""
-    if condition.dtype.char == "?":
+def truth(condition: Array, operator: str, name: str) -> Mask:
+    """``condition`` as bool. RuntimeError unless it is of that; of uint8 it is old, as a warning says."""
+    dtype = condition.dtype
+    if dtype.char == "?":
         return condition
-    if condition.dtype.char == "B":
-        warn_once(  # as PyTorch; parts of large arrays come here one by one
+    if dtype.char == "B":
+        warn_once(  # as PyTorch
             "uint8 condition",
-            "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a "
-            "future version. Use a boolean condition instead.",
+            f"{operator} received a uint8 {name} tensor. This behavior is deprecated and will be removed in "
+            f"a future version. Use a boolean {name} instead.",
         )
-        return condition
-    raise RuntimeError(
-        f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}"
-    )
+        return condition != 0
+    expected = f"{operator} expected {name} to be a boolean tensor"
+    raise RuntimeError(f"{expected}, but got a tensor with dtype {dtype}")
 
 
 # -- one operand --------------------------------------------------------------------------

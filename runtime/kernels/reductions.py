@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ..core.costs import ROW_STARTS_CACHED
 from .dims import Dims, axes_of, other_axes, reduce_dims, reduced_shape, wrap_dims
 from .dtypes import INT64, INTEGRAL, REDUCED, UINT8, DType, is_stored, real_dtype, total_dtype, with_truth
+from .flat_index import take_along
 from .reduced import upcast
 from .sums import SUMMED, sum_floats
 
@@ -84,17 +84,17 @@ def restore_dims(self: Array, dim: Dims, keepdim: bool, ndim: int) -> Array:
 # -- sums, products and means ----------------------------------------------------------------
 
 
-def sum_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Array:
+def sum_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None = None) -> Array:
     """The sum over ``dim`` as ``dtype``: by default the input's, int64 for bools and integers."""
     dtype = total_dtype(self.dtype, dtype)
-    if not {dtype.char, self.dtype.char} <= {*INTEGRAL}:
+    if dtype.char not in INTEGRAL or self.dtype.char not in INTEGRAL:
         self = cast(self, dtype)
-    if dtype.char in SUMMED:
-        return sum_floats(self, dim, keepdim)
+        if dtype.char in SUMMED:
+            return sum_floats(self, dim, keepdim)
     return reduce_dims(np.logical_or if dtype.kind == "b" else np.add, self, dim, keepdim, dtype)
 
 
-def prod_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Array:
+def prod_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None = None) -> Array:
     """The product over ``dim`` as ``dtype``: by default the input's, int64 for bools and integers."""
     dtype = total_dtype(self.dtype, dtype)
     if dtype.kind == "b":
@@ -138,7 +138,7 @@ def result_dtype(kind: str, given: DType, asked: DType | None = None) -> DType:
     return INT64 if kind == "int64" else BOOL
 
 
-def mean_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Array:
+def mean_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None = None) -> Array:
     """The mean over ``dim`` as ``dtype``; NaN of no elements."""
     result = mean_dtype(self.dtype, dtype)
     mean = sum_dim(upcast(cast(self, result)), dim, keepdim, None) / count(self, dim)
@@ -148,38 +148,21 @@ def mean_dim(self: Array, dim: Dims, keepdim: bool, dtype: DType | None) -> Arra
 # -- extrema -----------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=64)
-def _cached_row_starts(rows: int, columns: int) -> Array:
-    found = np.arange(0, rows * columns, columns)
-    found.flags.writeable = False
-    return found
-
-
-def row_starts(rows: int, columns: int) -> Array:
-    """Where the rows of a contiguous array begin; not to be written to."""
-    if rows <= ROW_STARTS_CACHED:
-        return _cached_row_starts(rows, columns)
-    return np.arange(0, rows * columns, columns)
-
-
-def _extreme(ufunc: np.ufunc, self: Array, axes: tuple[int, ...], keepdim: bool) -> Array:
-    return ufunc.reduce(self, axes, keepdims=keepdim)
-
-
-def _place(method: str, self: Array, axes: tuple[int, ...], keepdim: bool) -> Array:
+def _place(method: str, self: Array, dim: int | Dims, keepdim: bool) -> Array:
     """Where an extreme stands; over several axes it is a place among their elements in order."""
-    if len(axes) == 1 or len(axes) == self.ndim:
-        return getattr(self, method)(axes[0] if len(axes) == 1 else None, keepdims=keepdim)
-    others = [d for d in range(self.ndim) if d not in axes]
-    rows = self.transpose([*others, *axes]).reshape([self.shape[d] for d in others] + [count(self, axes)])
+    if isinstance(dim, tuple) and len(dim) == 1:
+        (dim,) = dim
+    if dim is None or isinstance(dim, int) or len(dim) == self.ndim:
+        return getattr(self, method)(dim if isinstance(dim, int) else None, keepdims=keepdim)
+    axes = axes_of(dim, self.ndim)
+    others = other_axes(self.ndim, axes)
+    rows = self.transpose((*others, *axes)).reshape([self.shape[d] for d in others] + [count(self, axes)])
     return getattr(rows, method)(-1).reshape(reduced_shape(self.shape, axes, keepdim))
 
 
 def _at(self: Array, axes: tuple[int, ...], keepdim: bool, places: Array) -> Array:
     """What stands at ``places`` along an axis, which is kept."""
-    if axes[0] == self.ndim - 1 and self.flags.c_contiguous:
-        return self.take(places + row_starts(places.size, self.shape[-1]).reshape(places.shape))
-    return np.take_along_axis(self, places, axes[0])
+    return (take_along if self.flags.c_contiguous else np.take_along_axis)(self, places, axes[0])
 
 
 def evenly_distribute(grad_output: Array, self: Array, value: Array) -> Array:
@@ -193,9 +176,9 @@ def evenly_distribute(grad_output: Array, self: Array, value: Array) -> Array:
 # -- tests -------------------------------------------------------------------------------------------
 
 
-def _tested(ufunc: Reducing, self: Array, axes: tuple[int, ...], keepdim: bool) -> Array:
+def _tested(ufunc: Reducing, self: Array, dim: Dims, keepdim: bool) -> Array:
     self = with_truth(self)
-    result = ufunc.reduce(self, axes, keepdims=keepdim)
+    result = reduce_dims(ufunc, self, dim, keepdim)
     return result.astype(UINT8) if self.dtype == UINT8 else result
 
 
@@ -206,22 +189,20 @@ def reduced(name: str, self: Array, dim: Dims, keepdim: bool) -> Array:
     return fold_rows(None, name, self, axes_of(dim, self.ndim), keepdim)
 
 
-#: The reductions of bodies that are as a dtype, which may be another than that of rows.
-ADDED = ("sum", "prod", "mean", "column_sum")
+#: The reductions and scans of bodies that are as a dtype, which may be another than that of rows.
+ADDED = ("sum", "prod", "mean", "column_sum", "cumsum", "cumprod")
 
 
 def folded(dtype: DType | None, name: str, row: Array, axis: int | tuple[int, ...], *places: Array) -> Array:
     """What a reduction of bodies gives along axes of an array, which stay with size 1; sums, products and
     means as ``dtype``, by default the array's, int64 for bools and integers, of which there is no mean."""
-    return fold_rows(dtype, name, row, axis if isinstance(axis, tuple) else (axis,), True, *places)
-
-
-def fold_rows(
-    dtype: DType | None, name: str, row: Array, axes: tuple[int, ...], keepdim: bool, *places: Array
-) -> Array:
-    """The same over several axes; they go unless ``keepdim``."""
     asked = (dtype,) if name in ADDED else places
-    return np.asarray(_FOLDS[name](row, axes, keepdim, *asked))
+    return np.asarray(FOLDS[name](row, axis if isinstance(axis, tuple) else (axis,), True, *asked))
+
+
+def fold_rows(dtype: DType | None, name: str, row: Array, axes: tuple[int, ...], keepdim: bool) -> Array:
+    """The same over several axes; they go unless ``keepdim``."""
+    return np.asarray(FOLDS[name](row, axes, keepdim, *((dtype,) if name in ADDED else ())))
 
 
 def _column_sum(row: Array, axes: tuple[int, ...], keepdim: bool, dtype: DType | None) -> Array:
@@ -231,13 +212,13 @@ def _column_sum(row: Array, axes: tuple[int, ...], keepdim: bool, dtype: DType |
 
 
 #: The reductions of bodies, by their names.
-_FOLDS: dict[str, Callable[..., Array]] = dict(
+FOLDS: dict[str, Callable[..., Array]] = dict(
     column_sum=_column_sum,
     sum=sum_dim,
     prod=prod_dim,
     mean=mean_dim,
-    max=partial(_extreme, np.maximum),
-    min=partial(_extreme, np.minimum),
+    max=partial(reduce_dims, np.maximum),
+    min=partial(reduce_dims, np.minimum),
     any=partial(_tested, np.logical_or),
     all=partial(_tested, np.logical_and),
     argmax=partial(_place, "argmax"),

@@ -104,9 +104,7 @@ class Plan(NamedTuple):
         """The results, in blocks where rows are summed. All rows share operands but the first, ``each``."""
         (count, length), tables = self.table, self.tables
         own, shared = operands[:each], operands[each:]
-        # Native kernels read a block twice, and stay in the cache meanwhile.
-        read = sum([a.ndim == 2 for a in own]) if all([isinstance(c, np.ufunc) for c, _ in calls]) else 1
-        step = rows_of_block(read * length * own[0].itemsize)
+        step = rows_of_block(length * own[0].itemsize)
         out: list[Any] = [None] * len(tables)
         for i in [i for _, numbers in calls for i in numbers]:
             shape = (

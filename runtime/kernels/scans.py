@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.costs import LANES, PARALLEL_SCAN, SCAN_CHUNK, SCAN_GRAIN, SCAN_LARGE, SCAN_STEPS
+from ..core.costs import GRAIN, LANES, SCAN_LARGE
 from .copies import in_rows
 from .dims import wrap_dim
 from .dtypes import FLOAT32, FLOAT64, INT64, acc_dtype, total_dtype
@@ -21,16 +21,18 @@ DType = np.dtype[Any]
 #: float32 sums along more elements than this accumulate in float64, as torch's do: the error of
 #: a cumulative sum grows with its length. Products do always: they may leave float32 and come back.
 LONG = 64
-#: Between these sizes products of ``SCAN_STEPS`` elements stay far from the ends of float64's range.
+#: The elements of a lane that are one part, where parts run side by side.
+_STEPS = 8
+#: Between these sizes their products stay far from the ends of float64's range.
 SAFE_RANGE = 1e-30, 1e30
 
 
-def cumsum(self: Array, dim: int, dtype: DType | None) -> Array:
+def cumsum(self: Array, dim: int, dtype: DType | None = None) -> Array:
     """The cumulative sum along ``dim`` as ``dtype``: by default the input's, int64 for bools and integers."""
     return _accumulate(np.add, self, dim, dtype)
 
 
-def cumprod(self: Array, dim: int, dtype: DType | None) -> Array:
+def cumprod(self: Array, dim: int, dtype: DType | None = None) -> Array:
     """The cumulative product along ``dim`` as ``dtype``, by default as for ``cumsum``."""
     return _accumulate(np.multiply, self, dim, dtype)
 
@@ -48,7 +50,7 @@ def _accumulate(ufunc: np.ufunc, self: Array, dim: int, dtype: DType | None) -> 
         wide = FLOAT64
     if dim < self.ndim - 1 and self.size >= LANES * self.shape[dim] > 0:
         return _accumulate_lanes(ufunc, self, dim, wide, dtype)
-    last = dim == self.ndim - 1 and self.shape[dim] >= PARALLEL_SCAN and self.size >= SCAN_LARGE
+    last = dim == self.ndim - 1 and self.shape[dim] >= LANES and self.size >= SCAN_LARGE
     if ufunc is np.multiply and last and self.dtype.kind == "f":
         return _cumprod_rows(in_rows(self).reshape(-1, self.shape[dim])).reshape(self.shape)
     if wide == dtype:
@@ -70,7 +72,7 @@ def _accumulate_lanes(ufunc: np.ufunc, self: Array, dim: int, wide: DType, dtype
 
 def _running_extremum(ufunc: np.ufunc, self: Array, dim: int) -> Array:
     """The cumulative maximum or minimum; NaN stays."""
-    if self.size < SCAN_LARGE or self.shape[dim] < PARALLEL_SCAN:
+    if self.size < SCAN_LARGE or self.shape[dim] < LANES:
         return ufunc.accumulate(self, dim)
     return _of_lanes(lambda table: parallel_scan(ufunc, table, self.dtype, self.dtype), self, dim)
 
@@ -122,30 +124,30 @@ def parallel_scan(ufunc: np.ufunc, table: Array, wide: DType, dtype: DType) -> A
     """``ufunc.accumulate`` over the rows of a contiguous matrix, computed in ``wide``.
 
     A running operation waits for each step before it makes the next. Here each step is made in all
-    parts of ``SCAN_STEPS`` elements at once, and then each part gets what the parts before it came to.
+    parts of ``_STEPS`` elements at once, and then each part gets what the parts before it came to.
     """
     result = np.empty(table.shape, dtype)
     length = table.shape[1]
-    step = items_of_block(SCAN_CHUNK, length)
+    step = items_of_block(GRAIN, length)
 
     def rows(_: int, begin: int, end: int) -> None:
         _parallel_scan_block(ufunc, table[begin:end], wide, result[begin:end])
 
-    each_block(rows, len(table), length, SCAN_GRAIN, step)
+    each_block(rows, len(table), length, GRAIN, step)
     return result
 
 
 def _parallel_scan_block(ufunc: np.ufunc, table: Array, wide: DType, result: Array) -> None:
     rows, length = table.shape
-    count, rest = divmod(length, SCAN_STEPS)
+    count, rest = divmod(length, _STEPS)
     cut = length - rest
-    steps = np.empty((SCAN_STEPS, rows, count), wide)
-    steps[...] = table[:, :cut].reshape(rows, count, SCAN_STEPS).transpose(2, 0, 1)
-    for i in range(1, SCAN_STEPS):
+    steps = np.empty((_STEPS, rows, count), wide)
+    steps[...] = table[:, :cut].reshape(rows, count, _STEPS).transpose(2, 0, 1)
+    for i in range(1, _STEPS):
         ufunc(steps[i - 1], steps[i], out=steps[i])
     totals = ufunc.accumulate(steps[-1], 1)
     ufunc(totals[:, :-1], steps[:, :, 1:], out=steps[:, :, 1:])
-    result[:, :cut].reshape(rows, count, SCAN_STEPS)[...] = steps.transpose(1, 2, 0)
+    result[:, :cut].reshape(rows, count, _STEPS)[...] = steps.transpose(1, 2, 0)
     if rest:
         tail = ufunc.accumulate(table[:, cut:].astype(wide), 1, wide)
         result[:, cut:] = ufunc(totals[:, -1:], tail)
@@ -252,6 +254,15 @@ _SCANS: dict[str, Callable[[Array, int], Array]] = {
     "cummin": partial(_running_extremum, np.minimum),
     "logcumsumexp": logcumsumexp,
 }
+
+
+def _whole(scan: Callable[..., Array], self: Array, dim: int | tuple[int], _: bool, *asked: DType) -> Array:
+    """A scan, called as reductions are."""
+    return scan(self, dim if isinstance(dim, int) else dim[0], *asked)
+
+
+#: The scans that are all of a body, by their names.
+WHOLE_SCANS = {name: partial(_whole, scan) for name, scan in {**_TOTALS, **_SCANS}.items()}
 
 
 def linear_scan(self: Array, factor: Array, dim: int, reverse: bool) -> Array:

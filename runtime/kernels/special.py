@@ -154,6 +154,17 @@ def frexp(self: Array) -> tuple[Array, Array]:
     return mantissa, np.where(np.isfinite(self), exponent, np.int32(0))
 
 
+_LOG_FLOOR = -100.0  # torch's, so that log(0) does not give infinite losses
+
+
+def binary_cross_entropy_elements(x: Array, y: Array) -> Array:
+    """``-(y log(x) + (1 - y) log(1 - x))``, the logarithms at least -100."""
+    loss = np.maximum(np.log1p(-x), _LOG_FLOOR)
+    loss *= y - 1
+    loss -= np.maximum(np.log(x), _LOG_FLOOR) * y
+    return loss
+
+
 # Zelen and Severo's approximation (Abramowitz and Stegun 26.2.17), in units of the density at 0.
 _TAIL_SCALE = 0.2316419
 _TAIL = (1.330274429, -1.821255978, 1.781477937, -0.356563782, 0.319381530)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.costs import NATIVE_INDEX
+from ..core.costs import INDEX_LARGE
 from .native_kernels import kernels
 from .shares import share_columns, share_rows
 
@@ -27,7 +27,7 @@ def elements_along(self: Array, index: Array, dim: int) -> Array | None:
 
     None also where an index is out of range.
     """
-    if index.size < NATIVE_INDEX or self.dtype.char not in KERNELS_TAKE or not self.size:
+    if index.size < INDEX_LARGE or self.dtype.char not in KERNELS_TAKE or not self.size:
         return None
     out = np.empty(index.shape, self.dtype)
     tables, places, results = _around(self, dim), _around(_long(index), dim), _around(out, dim)
@@ -95,7 +95,7 @@ def fold_along(out: Array, index: Array, values: Array, dim: int, fold: str) -> 
 
 def put_along(out: Array, index: Array, values: Array, dim: int) -> bool:
     """Write ``values``, which have the shape of ``index``, or one, to ``out`` (contiguous) along ``dim``."""
-    if index.size < NATIVE_INDEX:
+    if index.size < INDEX_LARGE:
         return False
     values = np.broadcast_to(values, index.shape)
     return fold_along(out, index, values, dim, "set")

@@ -286,6 +286,18 @@ def test_the_fast_path() -> None:
     assert others[1].startswith("k.scaled_without_weight; local row0; constant -1; constant True; rows 1")
 
 
+def test_the_fast_path_of_integers() -> None:
+    """What is all of a body is called by its name where native kernels have not the dtype."""
+    results = "((False,), ('own',), 'min', 'min', False, None)"
+    call = f"b.run(k, 'low', 'min', {results}, dim, '', keep, None, (x,), (), ())"
+    code = Code(["x", "dim", "keep"])
+    code.push(read_expression(call))
+    kernel, others = code.text.split("; jump -> L2; L1:; ")
+    assert kernel.startswith("local x; store row0; are_rows row0 -> L1; fetch_kernel k.low; ")
+    called = "fetch b.WHOLE; constant 'min'; item; local row0; local dim; local keep; call 3; L2:"
+    assert others == f"are_integers row0; {called}"
+
+
 def test_rows_over_the_last_dims_by_their_sizes() -> None:
     """They are these dims for formulas; what is one number for each row keeps them."""
     made = body("out = mean(self * weight if weight else self)", SIZED)
@@ -308,10 +320,12 @@ def test_of_a_product_none_follows() -> None:
         derivative("out = self / prod(self)")
 
 
-def test_what_is_one_reduction() -> None:
+def test_what_is_one_reduction_or_one_scan() -> None:
     """It is called by its name; what is more than that, or of other than the operand, is a function."""
     texts = {"out = sum(self)": "sum", "out = max(abs(self))": "", "top = max(self)\nout = top + 1": ""}
     assert {text: body(text).alone for text in texts} == texts
     assert body("out = any(self)", "Tensor self").alone == "any"
+    assert body("out = cumsum(self)").alone == "cumsum"
+    assert not body("out = cumsum(self, reverse=True)").alone
     assert not body("out = sum(weight) + sum(self)", WEIGHTED).alone
     assert not body("out = sum(self)", TWO).alone

@@ -54,6 +54,8 @@ def test_helpers_of_one_operator_are_named_after_it() -> None:
                 shared = key == "body" or (body and (package == "kernels" or key in ("dispatch", "batching")))
                 follows = shared or (key == "symbolic" and derived)
                 of_kernels |= {(package, qualified)} if follows else set()
+    # Those of losses whose derivatives follow.
+    users["formulas", "losses.gradient_of_elements"] |= {o.name.base for o in declared.operators if o.is_loss}
     texts = [path.read_text(encoding="utf-8") for path in runtime_dir().rglob("*.py")]
     wrong, held = [], 0
     for (package, qualified), operators in sorted(users.items()):

@@ -66,7 +66,7 @@ def test_instructions(text: str, expected: list[str]) -> None:
         ("r = x @ y", "@ of float values has no native form"),
         ("r = unheard_of(x)", "unheard_of has no routine for float32"),
         ("r = x + wide(y)", "values of two widths meet: wide and narrow convert them"),
-        ("r = x + b", "bool and float values meet"),
+        ("r = x + bits(x)", "float and int values meet"),
         ("r = -b", "- of bool values has no native form"),
         ("r = ~x", "~ of floating-point values has no native form"),
         ("r = where(x, x, y)", "where needs a condition"),

@@ -142,7 +142,7 @@ def branch(derived: Derived, writer: ArrayWriter, text: str) -> Branch | None:
         ("grad * (other > 0)", "grad * (other > node.type.numbers.zero)"),
         (
             "where(other > 0, grad, 0)",
-            "_select.select(_pointwise.truth(other > node.type.numbers.zero), grad, 0)",
+            "_select.select(other > node.type.numbers.zero, grad, 0)",
         ),
         ("grad * other + (grad * other).exp()", "t0 + xp.exp(t0)"),
     ],

@@ -70,7 +70,7 @@ FORMULA = formula_environment(VALUES, of_operators({"exp": ARRAY, "split": ARRAY
         ("a * alpha", "array"),  # a number which the dtype may not hold
         ("a ** 2", "array"),
         ("a > 0", "bool array"),
-        ("mask & mask", "array"),
+        ("mask & mask", "bool array"),
         ("0 < a < 1", "bool array"),
         ("a is None", "bool"),
         ("i in dims", "bool"),

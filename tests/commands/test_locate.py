@@ -262,14 +262,13 @@ MISTAKES = [
     ),
     Mistake(
         "a backward kernel of an entry that makes both",
-        "runtime/kernels/nn/loss.py",
-        "        grad_self *= outer\n",
-        "        grad_self *= 2 * outer\n",
-        "binary_cross_entropy",
-        ("declarations/nn.yaml", "binary_cross_entropy\n  gradients"),
-        "the kernel of binary_cross_entropy_backward does not give the gradient of binary_cross_entropy for "
-        "self",
-        ("binary_cross_entropy_backward is written here",),
+        "runtime/kernels/nn/activation.py",
+        '    kernel = kernel_of_floats("gated_backward", self.dtype)\n',
+        '    kernel, grad_output = kernel_of_floats("gated_backward", self.dtype), 2 * grad_output\n',
+        "glu",
+        ("declarations/nn.yaml", "glu\n  gradients"),
+        "the kernel of glu_backward does not give the gradient of glu for self",
+        ("glu_backward is written here",),
     ),
     Mistake(
         "what a formula gives its backward operator",

@@ -239,7 +239,7 @@ LAST = len(BATCHES) - 1
 
 #: Backward kernels of each kind: the module, what computes the gradient, the operator that it is of.
 BACKWARD_KERNELS = [
-    ("nn/loss.py", "binary_cross_entropy_backward", "binary_cross_entropy"),  # one kernel for two gradients
+    ("nn/activation.py", "glu_backward", "glu"),  # of an entry that makes both
     ("nn/cross_entropy.py", "fused_cross_entropy_backward", "_fused_cross_entropy"),  # called by a formula
 ]
 

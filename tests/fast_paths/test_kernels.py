@@ -207,6 +207,15 @@ USES: dict[str, Callable[[Any], Any]] = {
         for dims in ((0, 1), (-2, -1), (), (1, 0), (0, 2), (0, 0), tuple(range(x.ndim)))
         for keep in (False, True)
     ],
+    "whole": lambda x: [
+        said(f, *where)
+        for f in (x.argmax, x.argmin, x.amax, x.amin, x.any, x.all, x.sum, x.prod)
+        for where in ((), (0,), (-1,), (1, True), (5,), ((0, 1),), ((-1,), True), ((0, 0),), ((2, 0),))
+    ],
+    "running": lambda x: [said(f, d) for f in (x.cumsum, x.cumprod) for d in (0, -1, 1, 5)],
+    "times": lambda x: [
+        said(lambda f=f, a=a: f(x, alpha=a)) for f in (x.add, x.sub) for a in (2, 2.0, -0.5, 1e40, True)
+    ],
     "moments": lambda x: (*tengen.var_mean(x.double(), -1), *tengen.std_mean(x.double())),
     "several": lambda x: (*tengen.aminmax(x), *x.mode(), *x.kthvalue(1), *tengen.frexp(x.float())),
     "norm": lambda x: (F.layer_norm(x, x.shape[-1:]), F.layer_norm(x, x.shape), F.rms_norm(x, x.shape[-1:])),

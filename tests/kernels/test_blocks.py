@@ -182,6 +182,8 @@ def test_operators(name: str, fine_runs: Runs, threads_kept: None, monkeypatch: 
             for kind in declared.dtypes_of(call.operator):
                 if kind not in KINDS or not call.takes(kind):
                     continue
+                if layout == "0-d" and kind.is_complex:  # NumPy divides its complex scalars in another way
+                    continue
                 values = operands(call, kind, layout)
                 difference = differing(lambda values=values: outcome(name, values), monkeypatch)
                 assert not difference, f"{name} {layout} {kind} {difference}"

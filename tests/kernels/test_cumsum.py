@@ -135,12 +135,7 @@ def test_backwards(dtype: str, shape: tuple[int, ...]) -> None:
 
 @pytest.fixture(params=[1 << 15, 30])
 def parts(request: Any, monkeypatch: Any) -> None:
-    for name, value in (
-        ("SCAN_LARGE", 1),
-        ("PARALLEL_SCAN", 8),
-        ("SCAN_GRAIN", 20),
-        ("SCAN_CHUNK", request.param),
-    ):
+    for name, value in (("SCAN_LARGE", 1), ("LANES", 8), ("GRAIN", request.param)):
         monkeypatch.setattr(scans, name, value)
     monkeypatch.setattr("tengen.kernels.parallel._count", 3)
 

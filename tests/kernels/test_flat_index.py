@@ -92,9 +92,6 @@ def test_masks(large: int, dtype: str, monkeypatch: Any) -> None:
         with pytest.warns(UserWarning, match="indexing with dtype"):
             found = index.index(x, (m.astype(np.uint8),))
         np.testing.assert_array_equal(found, selected)
-        found = masks.masked_fill(x, m, 1)
-        assert found.dtype == x.dtype
-        np.testing.assert_array_equal(found, filled)
         np.testing.assert_array_equal(index.index_put(x, (m,), np.asarray(1, dtype), False), filled)
         np.testing.assert_array_equal(masks.masked_scatter(x, m, source), scattered)
         np.testing.assert_array_equal(index.index_put(x, (m,), source[: m.sum()], False), scattered)
@@ -110,7 +107,7 @@ def test_masks_are_broadcast(large: int, monkeypatch: Any) -> None:
     self, mask = np.arange(12.0).reshape(3, 4), np.array([True, False, True, True])
     expected = self[:, mask].reshape(-1)
     np.testing.assert_array_equal(masks.masked_select(self, mask), expected)
-    np.testing.assert_array_equal(masks.masked_fill(self, mask, 7.0), np.where(mask, 7.0, self))
+    np.testing.assert_array_equal(select.select(mask, 7.0, self), np.where(mask, 7.0, self))
     found = masks.masked_select_backward(expected, (4,), np.broadcast_to(mask, (3, 4)))
     np.testing.assert_array_equal(found, np.where(mask, self, 0))
 

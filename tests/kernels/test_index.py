@@ -9,6 +9,8 @@ import pytest
 from kernel_oracle import DTYPES, compare, random, to_torch
 
 from tengen.kernels import creation, index as kernels, masks, positions, scatter
+from tengen.kernels.index_checks import check_mask
+from tengen.kernels.select import select
 
 oracle = pytest.mark.oracle
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -145,7 +147,7 @@ def test_masks(torch: Any, dtype: str) -> None:
     for m in (mask, mask[0], mask[:, :1], np.array(True), mask.astype(np.uint8), mask[None, None]):
         for value in (1, 1.5, True, 1j, np.array(1.5), np.array([1.0]), 300, -300, -1, np.nan, np.inf):
             compare(
-                lambda x, k, v=value: masks.masked_fill(x, k, v),
+                lambda x, k, v=value: select(check_mask(k), creation.as_scalar(v, x.dtype), x),
                 lambda x, k, v=value: x.masked_fill(k, to_torch(v)),
                 a, m, opmath=False,
             )  # fmt: skip

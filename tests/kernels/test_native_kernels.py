@@ -22,6 +22,19 @@ KERNELS = {
     "masked": (("m:bool", "a"), ("y",), "", "y = where(m, a, -a)"),
     "compared": (("a", "b"), ("y:bool",), "", "y = (a < b) | (a != a)"),
     "two": (("a",), ("y", "z"), "", "y = a * a; z = sqrt(abs(a))"),
+    "product_and_sum": (("a", "b", "c"), ("y",), "", "y = a * b + c"),
+    "products_of_rows": (
+        ("a[n]", "b[n]", "c[n]"),
+        ("y[n]", "s"),
+        "(n),(n),(n)->(n),()",
+        "y = a * b + c; s = sum(a * c)",
+    ),
+    "away": (
+        ("x[n]",),
+        ("rest", "squares"),
+        "(n)->(),()",
+        "in float64: d = x - sum(x) / n; rest = sum(d); squares = sum(d * d)",
+    ),
     "centred": (
         ("x[n]", "w[n]"),
         ("y[n]", "mean"),
@@ -169,6 +182,33 @@ def test_elementwise(kernels: Any, char: str, shape: tuple[int, ...]) -> None:
         np.testing.assert_array_equal(y, a * a)
         np.testing.assert_array_equal(z, np.sqrt(np.abs(a)))
         np.testing.assert_array_equal(kernels.masked(a > 0, a), np.abs(a))
+
+
+@pytest.mark.parametrize("char", FLOATS)
+def test_only_sums_take_products_that_are_not_rounded(kernels: Any, char: str) -> None:
+    rng = np.random.default_rng(2)
+    a, b, c = [rng.standard_normal((3, 1000)).astype(char) for _ in range(3)]
+    np.testing.assert_array_equal(kernels.product_and_sum(a, b, c), a * b + c)
+    y, total = kernels.products_of_rows(a, b, c)
+    np.testing.assert_array_equal(y, a * b + c)
+    exact = np.sum(a.astype(np.longdouble) * c, 1)
+    np.testing.assert_allclose(total, exact.astype(char), atol=1000 * np.finfo(char).eps)
+
+
+def test_what_rows_are_away_from_their_mean(kernels: Any) -> None:
+    """It is nothing where the mean has digits to spare, and what rounding left where it has not."""
+    rows = np.random.default_rng(3).uniform(1e6, 1e6 + 1, (4, 5000))
+    rest, squares = kernels.away(rows)
+    away = rows - (rows.sum(1, keepdims=True) / 5000)
+    assert np.all(np.abs(rest) < 1e-4) and rest.any()
+    np.testing.assert_allclose(squares, (away * away).sum(1), rtol=1e-9)
+    few = rows.astype(np.float32)
+    rest, squares = kernels.away(few)
+    away = few - few.astype(float).mean(1, keepdims=True)
+    assert rest.dtype == squares.dtype == np.float32 and not rest.any()
+    np.testing.assert_allclose(squares, (away * away).sum(1), rtol=1e-7)
+    few[0, 7], few[1, 9] = np.inf, np.nan
+    assert np.isnan(kernels.away(few)[0]).tolist() == [True, True, False, False]
 
 
 @pytest.mark.parametrize("char", FLOATS)

@@ -337,7 +337,7 @@ def test_alpha_must_fit() -> None:
 
 def test_where_wants_a_bool() -> None:
     with pytest.raises(RuntimeError, match="boolean tensor"):
-        pointwise.truth(np.ones(2, np.float32))
+        pointwise.truth(np.ones(2, np.float32), "where", "condition")
 
 
 def test_a_kernel_never_returns_its_operand() -> None:

@@ -10,6 +10,7 @@ from .common import Array, is_complex, number_of
 from .pointwise import within
 
 Number = bool | int | float | complex
+Mask = Any
 
 
 def _sigmoid(xp: Any, x: Array) -> Array:
@@ -71,6 +72,6 @@ def native_dropout(xp: Any, input: Array, p: float, train: bool | None) -> tuple
     return xp.where(kept, input * number_of(1 / (1 - p), input.dtype, xp), xp.zeros_like(input)), kept
 
 
-def native_dropout_backward(xp: Any, grad_output: Array, mask: Array, scale: float) -> Array:
-    """The gradient where elements were kept, scaled."""
-    return xp.where(mask, grad_output * scale, xp.zeros_like(grad_output))
+def dropout_mask(xp: Any, mask: Array, dtype: Any) -> Mask:
+    """Which elements were kept, as 1 and 0 of the dtype."""
+    return xp.astype(mask, dtype)

@@ -15,6 +15,8 @@ from ..index import check_index_put, index_shape
 from ..nn import embedding as host_embedding
 from .common import Array, as_array, cast, flat, is_array, is_bool, is_integral, moved_back, number_of
 
+Mask = Any
+Operand = Any
 Shape = Sequence[int]
 Indices = Sequence[Array | None]
 Number = bool | int | float | complex
@@ -213,14 +215,15 @@ def fill_slices(xp: Any, check: Check, self: Array, dim: int, index: Array, valu
     d = check(xp, self, dim, index, value)
     index = check_bounds(xp, index, self.shape[d] if self.ndim else 1, d, IndexError, negative=True)
     places = flat(xp, _rows(xp, tuple(self.shape), d, index))
-    return _folded(xp, self, places, _filler(xp, value, self), "set", True)
+    return _folded(xp, self, places, as_scalar(xp, value, self.dtype), "set", True)
 
 
-def _filler(xp: Any, value: Any, self: Array) -> Array:
+def as_scalar(xp: Any, value: Any, dtype: Any) -> Operand:
+    """A number or 0-d array as a 0-d array of the dtype. RuntimeError for an array with dimensions."""
     if not is_array(value):
-        return as_array(xp, value, self)
+        return xp.scalar(number_of(value, dtype, xp), dtype)
     check_scalar(value)
-    return cast(xp, value, self.dtype)
+    return cast(xp, value, dtype)
 
 
 # -- flat places -----------------------------------------------------------------------------------
@@ -346,10 +349,10 @@ def index_backward(xp: Any, grad: Array, sizes: Shape, indices: Indices) -> Arra
 # -- masks -------------------------------------------------------------------------------------------
 
 
-def masked_fill(xp: Any, self: Array, mask: Array, value: Any) -> Array:
-    """``value`` (a number or 0-d array) where ``mask`` is true, ``self`` elsewhere; broadcast."""
+def check_mask(xp: Any, mask: Array) -> Mask:
+    """``mask`` itself. RuntimeError unless it is bool."""
     checks.check_mask(_described(xp, mask))
-    return xp.where(mask, _filler(xp, value, self), self)
+    return mask
 
 
 def masked_select(xp: Any, self: Array, mask: Array) -> Array:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from ..nn import loss as host
-from ..nn.common import MEAN, NONE, SUM, check_reduction, loss_scale
+from ..nn.common import MEAN, NONE, SUM, check_reduction
 from .common import Array, as_array, cast, flat
 
-Pair = tuple[Array | None, Array | None]
+Operand = Any
 
 
 def reduce_loss(xp: Any, loss: Array, reduction: int) -> Array:
@@ -24,45 +23,22 @@ def reduce_loss(xp: Any, loss: Array, reduction: int) -> Array:
 
 # -- cross entropies ----------------------------------------------------------------------------
 
-_LOG_FLOOR = -100.0
-_VARIANCE_FLOOR = 1e-12
-
-
-def _weighted(loss: Array, weight: Array | None) -> Array:
-    return loss if weight is None else loss * weight
-
 
 def _check_probabilities(name: str, values: Any) -> None:
     if values.size and not (values.min() >= 0 and values.max() <= 1):
         raise RuntimeError(f"all elements of {name} should be between 0 and 1")
 
 
-def binary_cross_entropy_forward(
-    xp: Any, self: Array, target: Array, weight: Array | None, reduction: int
-) -> Array:
-    """``-weight * (target log(self) + (1 - target) log(1 - self))``, the logarithms at least -100."""
-    host.check_same_size(self, target)
-    self = xp.checked(self, partial(_check_probabilities, "input"))
-    target = xp.checked(target, partial(_check_probabilities, "target"))
-    floor = as_array(xp, _LOG_FLOOR, self)
-    other = xp.maximum(xp.log1p(-self), floor) * (target - 1)
-    return reduce_loss(xp, _weighted(other - xp.maximum(xp.log(self), floor) * target, weight), reduction)
+def probabilities(xp: Any, values: Array, name: str, input: Array) -> Operand:
+    """``values`` themselves. RuntimeError unless all are in [0, 1], and they are of the size of the input."""
+    host.check_same_size(input, values)
+    return xp.checked(values, partial(_check_probabilities, name))
 
 
-def binary_cross_entropy_backward(
-    xp: Any,
-    grad_output: Array,
-    self: Array,
-    target: Array,
-    weight: Array | None,
-    reduction: int,
-    output_mask: Sequence[bool],
-) -> Pair:
-    """The gradients of ``binary_cross_entropy_forward``."""
-    outer = _weighted(grad_output * loss_scale(reduction, self.size), weight)
-    variance = xp.maximum((1 - self) * self, as_array(xp, _VARIANCE_FLOOR, self))
-    for_self = (self - target) / variance * outer if output_mask[0] else None
-    return for_self, (xp.log1p(-self) - xp.log(self)) * outer if output_mask[1] else None
+def binary_cross_entropy_elements(xp: Any, x: Array, y: Array) -> Array:
+    """``-(y log(x) + (1 - y) log(1 - x))``, the logarithms at least -100."""
+    floor = as_array(xp, -100.0, x)
+    return xp.maximum(xp.log1p(-x), floor) * (y - 1) - xp.maximum(xp.log(x), floor) * y
 
 
 def _check_classes(classes: int, targets: Any) -> None:

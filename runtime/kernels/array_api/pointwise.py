@@ -9,6 +9,7 @@ import numpy as np
 from .common import Array, as_array, both, is_array, is_bool, is_complex, is_integral, is_real, number_of
 
 Number = bool | int | float | complex
+Mask = Any  # an array of bool
 
 
 def _factor(xp: Any, alpha: Number, dtype: Any) -> Number:
@@ -43,16 +44,15 @@ def within(xp: Any, value: Number, array: Array) -> Number:
     return number
 
 
-def truth(xp: Any, condition: Array) -> Array:
+def truth(xp: Any, condition: Array, operator: str, name: str) -> Mask:
     """``condition`` as truth values. RuntimeError unless it is of bool or uint8."""
     if is_bool(xp, condition):
         return condition
-    if condition.dtype == xp.uint8:
-        return condition != 0
     dtype = condition.dtype
-    raise RuntimeError(
-        f"where expected condition to be a boolean tensor, but got a tensor with dtype {dtype}"
-    )
+    if dtype == xp.uint8:
+        return condition != 0
+    expected = f"{operator} expected {name} to be a boolean tensor"
+    raise RuntimeError(f"{expected}, but got a tensor with dtype {dtype}")
 
 
 def angle(xp: Any, self: Array) -> Array:

@@ -7,13 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from .. import index_checks, pointwise
+from ..creation import check_scalar
 from ..index import check_index_put, check_scatter_flat, index_shape
-from ..index_checks import check_long, check_mask
+from ..index_checks import check_long
 from ..positions import check_static_size
 from ..scatter import Check, check_fold
 from .array import MetaArray, broadcast_shapes
 
 Shape = tuple[int, ...]
+Mask = MetaArray
+Operand = MetaArray
 
 
 def meta_index(self: MetaArray, indices: Sequence[MetaArray | None]) -> MetaArray:
@@ -103,9 +107,23 @@ def scatter_flat(self: MetaArray, index: MetaArray, source: Any, fold: str, *_: 
     return MetaArray(self.shape, self.dtype)
 
 
-def meta_masked_fill(self: MetaArray, mask: MetaArray) -> MetaArray:
-    check_mask(mask)
-    return MetaArray(broadcast_shapes(self.shape, mask.shape), self.dtype)
+check_mask = index_checks.check_mask
+
+
+def truth(condition: MetaArray, operator: str, name: str) -> Mask:
+    """``condition``. RuntimeError unless it is of bool or uint8."""
+    pointwise.truth(np.empty(0, condition.dtype), operator, name)
+    return condition
+
+
+def as_scalar(value: MetaArray, dtype: np.dtype[Any]) -> Operand:
+    """``value``. RuntimeError for an array with dimensions."""
+    check_scalar(value)
+    return value
+
+
+def meta_masked_scatter(self: MetaArray, mask: MetaArray) -> MetaArray:
+    return MetaArray(broadcast_shapes(self.shape, check_mask(mask).shape), self.dtype)
 
 
 def meta_nonzero_static(self: MetaArray, size: int) -> MetaArray:

@@ -16,7 +16,7 @@ from ..nn.common import check_reduction
 from ..nn.conv import conv_geometry
 from ..nn.ctc import ctc_shape
 from ..nn.embedding_bag import GREATEST, bag_count
-from ..nn.loss import checked_nll, checked_nll2d
+from ..nn.loss import check_same_size, checked_nll, checked_nll2d
 from ..nn.max_windows import fractional_shape
 from ..nn.normalization import group_shapes
 from ..nn.recurrent import Weights, gate_count, rnn_layer_shapes
@@ -24,6 +24,7 @@ from ..nn.recurrent_cells import expect_gates
 from .array import MetaArray
 from .common import meta_like
 
+Operand = MetaArray
 Shape = tuple[int, ...]
 Gradients = tuple[MetaArray | None, ...]
 
@@ -47,6 +48,12 @@ def reduce_loss(loss: MetaArray, reduction: int) -> MetaArray:
     """0-d, or the elements themselves where nothing is reduced. ValueError for other numbers."""
     check_reduction(reduction)
     return MetaArray((), loss.dtype) if reduction else loss
+
+
+def probabilities(values: MetaArray, name: str, input: MetaArray) -> Operand:
+    """``values``. RuntimeError unless they are of the size of the input."""
+    check_same_size(input, values)
+    return values
 
 
 def meta_gradients(output_mask: Sequence[bool], *inputs: MetaArray) -> Gradients:

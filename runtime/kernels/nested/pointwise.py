@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from ...core.memory_format import NotStrided
+from ..creation import as_scalar
 from ..dtypes import REDUCED
-from ..masks import masked_fill
+from ..index_checks import check_mask
 from ..reduced import upcast
+from ..select import select
 from .array import Array, JaggedArray, NestedArray, RaggedArray
 from .expansion import expanded_to
 
@@ -46,7 +48,9 @@ def _stored(computed: Any, like: RaggedArray) -> RaggedArray:
 
 def nested_masked_fill(self: RaggedArray, mask: Any, value: Any) -> RaggedArray:
     """``value`` where ``mask``, nested or strided, is true; the elements of ``self`` elsewhere."""
-    found: RaggedArray = on_values("masked_fill", lambda a, m: masked_fill(a, m, value), self, mask)
+    found: RaggedArray = on_values(
+        "masked_fill", lambda a, m: select(check_mask(m), as_scalar(value, a.dtype), a), self, mask
+    )
     return found
 
 

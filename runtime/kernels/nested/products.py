@@ -9,7 +9,7 @@ import numpy as np
 
 from ..contractions import linear
 from ..matmul import linear_input_shape, linear_shape, linear_weight_shape
-from ..nn.dropout import native_dropout, native_dropout_backward
+from ..nn.dropout import native_dropout
 from ..nn.embedding import check_table
 from ..reduced import upcast
 from ..scatter import gather_slices
@@ -143,12 +143,6 @@ def nested_dropout(input: RaggedArray, p: float, train: bool | None) -> tuple[Ra
     """Each element kept with probability ``1 - p`` and divided by it; and which were kept."""
     out, kept = native_dropout(upcast(input.values), p, train)
     return input.with_values(out.astype(input.values.dtype, copy=False)), input.with_values(kept)
-
-
-def nested_dropout_backward(grad_output: RaggedArray, mask: RaggedArray, scale: float) -> RaggedArray:
-    """The gradient of what was kept."""
-    found = native_dropout_backward(upcast(grad_output.values), mask.values, scale)
-    return grad_output.with_values(found.astype(grad_output.values.dtype, copy=False))
 
 
 # -- embedding

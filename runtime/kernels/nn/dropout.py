@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from ..index_checks import check_mask
 from ..random import source
 from .common import Array
+
+Mask = Any
 
 
 def native_dropout(input: Array, p: float, train: bool | None) -> tuple[Array, Array]:
@@ -25,7 +30,6 @@ def native_dropout(input: Array, p: float, train: bool | None) -> tuple[Array, A
     return out, kept
 
 
-def native_dropout_backward(grad_output: Array, mask: Array, scale: float) -> Array:
-    out = grad_output * mask
-    out *= scale
-    return out
+def dropout_mask(mask: Array, dtype: np.dtype[Any]) -> Mask:
+    """Which elements were kept: 1 and 0 to NumPy, of any dtype. RuntimeError unless it is bool."""
+    return check_mask(mask)

@@ -8,22 +8,18 @@ others come back as None. Gradients may have the broadcast shape: the engine red
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import sums
+from ..flat_index import put_along, row_starts, take_along
 from ..index_checks import all_in_range
-from ..reductions import row_starts
-from .common import MEAN, NONE, SUM, Array, loss_scale, reduce_loss
+from .common import MEAN, NONE, SUM, Array
 
-Pair = tuple[Array | None, Array | None]
+Operand = Any
 
 # ------------------------------------------------------------------------ cross entropies
-
-_LOG_FLOOR = -100.0  # torch's, so that log(0) does not give infinite losses
-_VARIANCE_FLOOR = 1e-12  # of x (1 - x), likewise for the gradient
 
 
 def check_same_size(self: Array, target: Array) -> None:
@@ -34,45 +30,12 @@ def check_same_size(self: Array, target: Array) -> None:
         )
 
 
-def _weighted(loss: Array, weight: Array | None) -> Array:
-    return loss if weight is None else loss * weight
-
-
-def binary_cross_entropy_forward(self: Array, target: Array, weight: Array | None, reduction: int) -> Array:
-    """``-weight * (target log(self) + (1 - target) log(1 - self))``, the logarithms at least -100.
-
-    Raises RuntimeError when the sizes differ and when an element of one of them is not in [0, 1].
-    """
-    check_same_size(self, target)
-    for name, values in (("input", self), ("target", target)):
-        if values.size and not (np.min(values) >= 0 and np.max(values) <= 1):
-            raise RuntimeError(f"all elements of {name} should be between 0 and 1")
-    loss = np.maximum(np.log1p(-self), _LOG_FLOOR)
-    loss *= target - 1
-    loss -= np.maximum(np.log(self), _LOG_FLOOR) * target
-    return reduce_loss(_weighted(loss, weight), reduction)
-
-
-def binary_cross_entropy_backward(
-    grad_output: Array,
-    self: Array,
-    target: Array,
-    weight: Array | None,
-    reduction: int,
-    output_mask: Sequence[bool],
-) -> Pair:
-    outer = _weighted(grad_output * loss_scale(reduction, self.size), weight)
-    for_self, for_target = output_mask
-    grad_self = grad_target = None
-    if for_self:
-        grad_self = self - target
-        grad_self /= np.maximum((1 - self) * self, _VARIANCE_FLOOR)
-        grad_self *= outer
-    if for_target:
-        grad_target = np.log1p(-self)
-        grad_target -= np.log(self)
-        grad_target *= outer
-    return grad_self, grad_target
+def probabilities(values: Array, name: str, input: Array) -> Operand:
+    """``values`` themselves. RuntimeError unless all are in [0, 1], and they are of the size of the input."""
+    check_same_size(input, values)
+    if values.size and not (np.min(values) >= 0 and np.max(values) <= 1):
+        raise RuntimeError(f"all elements of {name} should be between 0 and 1")
+    return values
 
 
 # ------------------------------------------------------------------ negative log likelihood
@@ -154,7 +117,8 @@ def counted(target: Array, classes: int, ignore_index: int) -> tuple[Array | Non
 def _at_classes(self: Array, target: Array) -> Array:
     """What is at classes along axis 1, where all are there."""
     if self.ndim > 2:
-        return np.take_along_axis(self, target[:, np.newaxis], 1)[:, 0]
+        take = take_along if self.flags.c_contiguous else np.take_along_axis
+        return take(self, target[:, np.newaxis], 1)[:, 0]
     if self.flags.c_contiguous:
         return self.reshape(-1).take(row_starts(*self.shape) + target)
     return self[np.arange(len(target)), target]
@@ -213,5 +177,5 @@ def nll_backward(
     if self.ndim == 2 and out.size:
         out.reshape(-1)[row_starts(*self.shape) + target] = values
     elif out.size:
-        np.put_along_axis(out, target[:, np.newaxis], np.broadcast_to(values, target.shape)[:, np.newaxis], 1)
+        put_along(out, target[:, np.newaxis], 1, np.broadcast_to(values, target.shape)[:, np.newaxis])
     return out
