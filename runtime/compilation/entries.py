@@ -12,7 +12,7 @@ from ..core.scalar_type import get_default_dtype
 from ..core.tensor_base import TensorBase
 from ..utils.pytree import tree_unflatten
 from .history import History
-from .state import MISSING, State
+from .state import MISSING, State, described
 from .traces import Trace
 
 #: So many calls of a function that has no program look whether it might have one now.
@@ -81,13 +81,6 @@ class Signature:
         return all([leaves[number] is leaves[first] for number, first in self.repeated])
 
 
-def described(tensor: Any) -> tuple[Any, ...]:
-    """What a program is made for of a tensor."""
-    array = tensor._array
-    strides = getattr(array, "strides", None)
-    return type(tensor), tensor._type, tuple(tensor.shape), strides, tensor._requires_grad
-
-
 def alike(leaf: Any, value: Any) -> bool:
     """Whether two arguments that are no tensors are the same."""
     if type(leaf) is not type(value) or not isinstance(value, int | float | complex | str | bytes):
@@ -99,10 +92,13 @@ class Entry:
     """One kind of call, and what is done in it."""
 
     __slots__ = (
+        "failures",
         "guard",
         "held",
         "history",
+        "order",
         "own",
+        "random",
         "reason",
         "result",
         "signature",
@@ -128,7 +124,10 @@ class Entry:
         #: Of the leaves of the result, what is no tensor.
         self.result: list[Any] = []
         self.spec: Any = None
-        self.uses = 0
+        #: Which of the tensors that the program gives stands in each place; whether it draws random numbers.
+        self.order: list[int] = []
+        self.random = False
+        self.failures = self.uses = 0
         #: The numbers of the tensors that calls write to.
         self.written: list[int] = []
         #: What compares tensors and objects in C, where there is the C machine, and if all are the very same.
@@ -140,13 +139,16 @@ class Entry:
     def watch(self) -> None:
         """Have the C machine compare, if it is there."""
         machine, state, held = fast_paths.programs(), self.state, [kind for _, _, kind in self.held]
-        tensors = [*self.signature.tensors, *held]
-        if machine is None or state is None or state.sets or any([t[3] is None for t in tensors]):
+        if machine is None or state is None or state.others:
             return
-        expected = tuple([(n, c, t, r, s, st) for n, (c, t, s, st, r) in enumerate(tensors)])
-        if all([type(space) is dict or isinstance(space, type) for space, _, _ in state.named]):
-            facts: list[list[Any]] = [state.named, state.cells, state.functions, state.lists, state.dicts]
-            self.guard = machine.Guard(expected, *[tuple(each) for each in facts], MISSING)
+        seen = [(None, kind) for kind in [*self.signature.tensors, *held]]
+        seen += [(t, kind) for t, kind in state.tensors if not any([t is own for own in self.own])]
+        if any([kind[3] is None for _, kind in seen]):
+            return
+        expected = tuple([(n, c, t, r, s, st, own) for n, (own, (c, t, s, st, r)) in enumerate(seen)])
+        facts: list[list[Any]] = [state.named, state.cells, state.functions]
+        facts += [state.lists, state.dicts, state.kinds]
+        self.guard = machine.Guard(expected, *[tuple(each) for each in facts], MISSING)
 
     def hold(self, tensors: Sequence[Any]) -> None:
         """Note the tensors that the function has itself."""
@@ -171,7 +173,7 @@ class Entry:
 
     def put(self, tensors: Sequence[Any]) -> Any:
         """The result, of its tensors."""
-        given = iter(tensors)
+        given = iter([tensors[number] for number in self.order])
         return tree_unflatten([next(given) if kept is TENSOR else kept for kept in self.result], self.spec)
 
     def tensors(self, leaves: Sequence[Any]) -> list[Any]:

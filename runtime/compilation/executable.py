@@ -214,7 +214,10 @@ def _eager(call: _Call, step: Called) -> None:
     with no_grad():
         results = tensors_in((made.operator(*put(made.arguments)),))
     for result in step.results:
-        call.take_in(result.number, result, results[result.number]._array)
+        array = results[result.number]._array
+        if array.size != prod(result.shape):  # its sizes follow from elements
+            raise Failed
+        call.take_in(result.number, result, array)
 
 
 def _numpy_dtype(name: str) -> Any:

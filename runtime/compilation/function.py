@@ -10,8 +10,9 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..core.interception import active
-from ..core.storage import storage_of
 from ..core.tensor_base import TensorBase
 from ..core.user_stack import program_stacklevel
 from ..random import default_generator
@@ -22,9 +23,11 @@ from .executable import Failed
 from .history import History
 from .recorder import Recorded, Unsuitable, recorded, unsuitable
 from .stances import stance
-from .state import State, TooMuch
+from .state import State, TooMuch, described
 from .traces import traced
 
+#: How often a program fails before the function is called as it is written.
+MOST_FAILURES = 8
 #: How many kinds of calls a function has programs for, by default.
 LIMIT = 8
 
@@ -115,9 +118,17 @@ class Compiled:
 
     def _ready(self, entry: Entry, tensors: list[Any], args: Any, keywords: Any) -> Any:
         """The result by the program."""
+        if entry.written and overlap(tensors, entry.written):
+            return self._function(*args, **keywords)
+        before = default_generator.get_state() if entry.random else None
         try:
             found = self._results(entry, tensors)
         except Failed:  # the function says what is wrong
+            if before is not None:
+                default_generator.set_state(before)
+            entry.failures += 1
+            if entry.failures > MOST_FAILURES:
+                self._give_up(entry, "its program fails again and again: sizes follow from elements")
             return self._function(*args, **keywords)
         return found[0] if entry.single else entry.put(found)
 
@@ -130,6 +141,8 @@ class Compiled:
     def _tried(self, entry: Entry, leaves: Sequence[Any], args: Any, keywords: Any) -> Any:
         """The result by the function, with which that of the program is compared."""
         before, tensors = default_generator.get_state(), entry.tensors(leaves)
+        if entry.written and overlap(tensors, entry.written):
+            return self._function(*args, **keywords)
         own = [t.clone() if i in entry.written else t for i, t in enumerate(tensors)]
         result = self._function(*args, **keywords)
         after = default_generator.get_state()
@@ -157,14 +170,14 @@ class Compiled:
         try:
             found = entry.put(self._results(entry, tensors))
         except Failed:
-            return "the program finds an index out of range, and the function does not"
+            return "the program fails where the function does not"
         same = bool((default_generator.get_state() == after).all())
         default_generator.set_state(after)
         return difference(result, found) if same else "the program draws other random numbers"
 
     def _give_up(self, entry: Entry, reason: str, warns: bool = False) -> None:
         entry.stage, entry.reason = Stage.EAGER, reason
-        entry.trace = entry.history = None
+        entry.trace = entry.history = entry.guard = None
         if self._fullgraph:
             raise RuntimeError(f"compile: {self._name} cannot be one program: {reason}")
         if warns:
@@ -216,12 +229,18 @@ class Compiled:
             entry.state.reach(
                 [self._function, *[value for _, value in entry.signature.plain]], call.watch.codes
             )
-        except TooMuch:
+        except TooMuch as error:
             entry.state = None
-            raise Unsuitable("it reaches more objects than are worth comparing") from None
+            raise Unsuitable(f"it reaches {error}") from None
         if call.graph is None:
             raise Unsuitable(call.problems[0])
-        outputs = [leaf for leaf in call.leaves if isinstance(leaf, TensorBase)]
+        if [described(t) for t in inputs] != entry.signature.tensors:
+            raise Unsuitable("it changes what a tensor is that it is given")
+        given = [leaf for leaf in call.leaves if isinstance(leaf, TensorBase)]
+        outputs = call.outputs
+        numbers = {id(tensor): number for number, tensor in enumerate(outputs)}
+        entry.order = [numbers[id(tensor)] for tensor in given]
+        entry.random = any([node.random for node in call.graph.walk()])
         held = [c.tensor for c in call.graph.constants]
         known = [*inputs, *entry.state.reached]
         if any([all([tensor is not each for each in known]) for tensor in call.written]):
@@ -236,7 +255,7 @@ class Compiled:
         tensors = [*inputs, *held]
         numbers = {id(tensor): number for number, tensor in enumerate(tensors)}
         entry.written = [numbers[id(tensor)] for tensor in call.written]
-        if entry.written and _overlap(tensors, entry.written):
+        if entry.written and overlap(tensors, entry.written):
             raise Unsuitable("it writes to memory that two of its tensors share")
         if any([t._requires_grad for t in outputs]):
             entry.history = History(call.graph, tensors, outputs, entry.written)
@@ -245,10 +264,12 @@ class Compiled:
         entry.stage = Stage.TRIED
 
 
-def _overlap(tensors: Sequence[Any], written: Sequence[int]) -> bool:
+def overlap(tensors: Sequence[Any], written: Sequence[int]) -> bool:
     """Whether a tensor that is written to has memory of another."""
-    storages = [storage_of(tensor) for tensor in tensors]
-    return any([storages.count(storages[number]) > 1 for number in written])
+    arrays = [tensor._array for tensor in tensors]
+    return any(
+        [np.may_share_memory(arrays[n], other) for n in written for i, other in enumerate(arrays) if i != n]
+    )
 
 
 def flattened(args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Sequence[Any], Any]:

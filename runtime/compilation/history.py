@@ -18,9 +18,10 @@ from tengen.ir.fuse.nodes import Arg, Bound, Fill, Input, Node, Pointwise, Resul
 from ..autograd import grad
 from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad, grad_mode, no_grad
+from ..core.interception import active
 from ..jit.graph import Graph, Value, replaced, values_in
 from .capture import captured, trials
-from .recorder import Recorded, Unsuitable, recorded
+from .recorder import Recorded, Unsuitable, recorded, unsuitable
 from .traces import Layout, Made, made, result, shown, types_of, write
 
 
@@ -69,7 +70,7 @@ class History:
         #: Of these, the ones that have a history.
         self.recorded = [i for i in self.own if outputs[i]._requires_grad]
         primals = [t.detach().requires_grad_(t._requires_grad) for t in tensors]
-        given = [outputs[i].detach().clone().fill_(1) for i in self.recorded]
+        given = [outputs[i].detach().contiguous().clone().fill_(1) for i in self.recorded]
         call, self.reached = self._joint(primals, given)
         assert call.graph is not None
         self.held = [c.tensor for c in call.graph.constants]
@@ -151,6 +152,10 @@ class History:
         results = [result(output, tensors, buffers) for output in self.outputs]
         return results, [buffers[place] for place in self.places]
 
+    def keeps(self, output: Any) -> bool:
+        """Whether an output is in a buffer that backward reads."""
+        return isinstance(output, Made) and output.number in self.places
+
     def backwards(self, tensors: Sequence[Any], kept: Sequence[Any], grads: Sequence[Any]) -> dict[int, Any]:
         """By the numbers of inputs, their gradients."""
         given = [_laid(g, node) for g, node in zip(grads, self.given, strict=True)]
@@ -223,16 +228,18 @@ class CompiledFunction(Function):
         before = [t.clone() if i in history.written else t for i, t in enumerate(tensors)]
         results, kept = history.forwards(tensors)
         ctx.history, ctx.kept = history, kept
-        ctx.save_for_backward(*before)
+        shared = [r for r, output in zip(results, history.outputs, strict=True) if history.keeps(output)]
+        ctx.save_for_backward(*before, *shared)  # which tells where one is written to
         silent = [t for i, t in zip(history.own, results, strict=True) if i not in history.recorded]
         ctx.mark_non_differentiable(*silent)
         return tuple(results)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> tuple[Any, ...]:
-        history, tensors = ctx.history, ctx.saved_tensors
+        history = ctx.history
+        tensors = ctx.saved_tensors[: len(ctx.needs_input_grad) - 1]
         given = [g for i, g in zip(history.own, grads, strict=True) if i in history.recorded]
-        if grad_mode.enabled:
+        if grad_mode.enabled or active or any(map(unsuitable, given)):
             found = _differentiable(history, tensors, given)
         else:
             found = history.backwards(tensors, ctx.kept, given)
@@ -241,11 +248,11 @@ class CompiledFunction(Function):
 
 def _differentiable(history: History, tensors: Sequence[Any], grads: Sequence[Any]) -> dict[int, Any]:
     """The gradients as functions of inputs and gradients: those of the graph of operators."""
-    results = run(history.graph, tensors)
-    wanted = [tensors[i] for i in history.wanted]
-    found = grad(
-        [results[i] for i in history.recorded], wanted, list(grads), create_graph=True, allow_unused=True
-    )
+    wanted, recorded_ = [tensors[i] for i in history.wanted], grad_mode.enabled
+    with enable_grad():
+        results = run(history.graph, tensors)
+        outputs = [results[i] for i in history.recorded]
+        found = grad(outputs, wanted, list(grads), create_graph=recorded_, allow_unused=True)
     return dict(zip(history.wanted, found, strict=True))
 
 

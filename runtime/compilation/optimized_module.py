@@ -17,6 +17,8 @@ class OptimizedModule(Module):
         super().__init__()
         self.__dict__["_compiled"] = Compiled(module, options)
         self._modules["_orig_mod"] = module
+        for name in [n for n in vars(self) if n == "training" or n.startswith(("_forward", "_backward"))]:
+            del self.__dict__[name]  # the mode and the hooks of calls are the module's
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.__dict__["_compiled"](*args, **kwargs)

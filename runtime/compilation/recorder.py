@@ -15,6 +15,7 @@ from ..jit.functionalize import with_final_values
 from ..jit.graph import Graph, Node, writes
 from ..jit.tracer import Tracer
 from ..nn.parameter import Buffer, Parameter
+from ..random import Generator, default_generator
 from ..tensors.tensor import Tensor
 from ..utils.pytree import TreeSpec, tree_flatten
 from .watch import Watch
@@ -89,6 +90,8 @@ class Recorded:
     spec: TreeSpec | None
     watch: Watch
     problems: list[str] = field(default_factory=list)
+    #: The tensors of the result, which are the graph's first outputs: of the function, each once.
+    outputs: list[Tensor] = field(default_factory=list)
     #: The inputs and constants that it wrote to: the graph's last outputs are what they hold then.
     written: list[Any] = field(default_factory=list)
 
@@ -117,18 +120,29 @@ def recorded(
             problems.append("it changes whether operators record")
         if accumulation.leaves:
             problems.append("it adds to gradients")
+        outputs = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
+        if watches:
+            outputs = list({id(tensor): tensor for tensor in outputs}.values())
         graph = None
         if not problems:
             try:
-                graph = recorder.graph([leaf for leaf in leaves if isinstance(leaf, Tensor)])
+                graph = recorder.graph(outputs)
             except RuntimeError as error:
                 problems.append(str(error).partition("\n")[0])
-    found = Recorded(result, graph, leaves, spec, watch, problems)
+        if graph is not None and any(map(_draws_of_its_own, graph.walk())):
+            problems.append("it draws of a Generator of its own")
+            graph = None
+    found = Recorded(result, graph, leaves, spec, watch, problems, outputs)
     if graph is not None and any(map(writes, graph.walk())):
         found.written = _functional(found, graph, inputs)
     elif graph is not None:
         found.graph = graph.inlined()
     return found
+
+
+def _draws_of_its_own(node: Node) -> bool:
+    """Whether random numbers come from another Generator than that of all."""
+    return any([isinstance(a, Generator) and a is not default_generator for a in node.arguments])
 
 
 def _functional(found: Recorded, graph: Graph, inputs: Sequence[Any]) -> list[Any]:
@@ -138,9 +152,12 @@ def _functional(found: Recorded, graph: Graph, inputs: Sequence[Any]) -> list[An
     tensors = dict(zip(graph.inputs, inputs, strict=True))
     tensors |= {c.value: c.tensor for c in graph.constants}
     found.graph = None
+    state = default_generator.get_state()  # operators are called once more
     try:
         found.graph, changed = with_final_values(graph, inputs)
     except RuntimeError as error:
         found.problems.append(str(error).partition("\n")[0])
         return []
+    finally:
+        default_generator.set_state(state)
     return [tensors[value] for value in changed]

@@ -7,13 +7,18 @@ what they are, containers by what is in them, all else by identity.
 from __future__ import annotations
 
 import enum
-from collections.abc import Collection, Iterator
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+import functools
+from collections import OrderedDict, deque
+from collections.abc import Callable, Collection, Iterator
+from types import BuiltinFunctionType, CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
+
+import numpy as np
 
 from ..core.device import device
 from ..core.scalar_type import dtype
 from ..core.tensor_base import TensorBase
+from ..nn.modules import global_hooks
 from ..nn.modules.base import ModuleBase
 from .watch import is_program
 
@@ -24,21 +29,42 @@ _SIMPLE = (bool, int, float, complex, str, bytes, type(None), enum.Enum, dtype, 
 MOST = 20_000
 
 
+#: Names that tell that attributes are read by others than those that code names.
+_ANY_NAME = frozenset(
+    ("getattr", "hasattr", "setattr", "delattr", "attrgetter", "__dict__", "__getattribute__")
+)
+#: The flag of types whose attributes nobody sets.
+_IMMUTABLE = 1 << 8
+#: The hooks that all modules call.
+HOOKS = [
+    hooks
+    for name, hooks in vars(global_hooks).items()
+    if isinstance(hooks, dict) and not name.startswith("__")
+]
+#: Types whose objects are what their C code makes them: what they give is not compared.
+_HIDDEN = (functools._lru_cache_wrapper,)
+
+
 class TooMuch(Exception):
-    """A function reaches more objects than are worth comparing."""
+    """A function reaches more than is worth comparing, or what cannot be compared; the message names it."""
 
 
 class State:
     """What was read of objects, and whether it is still so."""
 
     def __init__(self) -> None:
-        #: (namespace or class, name, value): of globals, instances and classes.
+        #: (namespace, name, value): of globals and instances, whose namespace is a dict, and of classes.
         self.named: list[tuple[Any, Any, Any]] = []
         self.cells: list[tuple[Any, Any]] = []
         self.functions: list[tuple[Any, Any, Any, Any]] = []
         self.lists: list[tuple[Any, tuple[Any, ...]]] = []
         self.dicts: list[tuple[Any, tuple[Any, ...], tuple[Any, ...]]] = []
-        self.sets: list[tuple[Any, frozenset[Any]]] = []
+        #: (tensor, what it is): of tensors, whose elements may change.
+        self.tensors: list[tuple[Any, tuple[Any, ...]]] = []
+        #: (object, class): of instances, whose class can be another.
+        self.kinds: list[tuple[Any, Any]] = []
+        #: (object, what reads it, what that gave).
+        self.others: list[tuple[Any, Callable[[Any], Any], Any]] = []
         self._seen: dict[int, Any] = {}
 
     @property
@@ -49,7 +75,7 @@ class State:
     def difference(self) -> str:
         """What is no longer as it was; "" if all is."""
         for space, name, value in self.named:
-            now = (vars(space) if isinstance(space, type) else space).get(name, MISSING)
+            now = (space if type(space) is dict else vars(space)).get(name, MISSING)
             if now is not value and not _same(now, value):
                 return f"{name!r} was {_shown(value)} and is {_shown(now)}"
         for cell, value in self.cells:
@@ -69,52 +95,79 @@ class State:
                 return "a dict has other keys"
             if not all(map(_alike, found.values(), values)):
                 return "a dict has other values"
-        for group, members in self.sets:
-            if group != members:
-                return "a set has other elements"
+        for tensor, seen in self.tensors:
+            if described(tensor) != seen:
+                return f"a tensor of shape {tuple(tensor.shape)} is of another kind"
+        for value, kind in self.kinds:
+            if type(value) is not kind:
+                return f"a {kind.__name__} is a {type(value).__name__}"
+        for value, read, content in self.others:
+            if not _alike(read(value), content):
+                return f"a {type(value).__name__} has another content"
         return ""
 
     # -- what is reached
 
     def reach(self, roots: Collection[Any], codes: Collection[CodeType]) -> None:
         """Take in what code reads, from these objects on. TooMuch where that is too much."""
-        names = frozenset([name for code in codes for name in code.co_names])
+        names = frozenset(
+            [name for code in codes for each in (code, *_inner(code)) for name in each.co_names]
+        )
         waiting = list(roots)
         while waiting:
             value = waiting.pop()
             if _is_simple(value) or id(value) in self._seen:
                 continue
             if len(self._seen) > MOST:
-                raise TooMuch
+                raise TooMuch("more objects than are worth comparing")
             self._seen[id(value)] = value
             waiting += self._parts(value, names, codes)
 
     def _parts(self, value: Any, names: frozenset[str], codes: Collection[CodeType]) -> Iterator[Any]:
         """Note what is read of an object; the objects that it leads to."""
-        if isinstance(value, FunctionType):
-            yield from self._of_function(value, codes)
+        if type(value) is FunctionType:  # others say that they are one
+            yield from self._of_function(value, names, codes)
         elif isinstance(value, MethodType):
             yield value.__func__
             yield value.__self__
-        elif isinstance(value, list):
-            self.lists.append((value, tuple(value)))
-            yield from value
-        elif isinstance(value, tuple):
-            yield from value
-        elif isinstance(value, dict):
-            self.dicts.append((value, tuple(value), tuple(value.values())))
-            yield from value.values()
-        elif isinstance(value, set | frozenset):
-            self.sets.append((value, frozenset(value)))
         elif isinstance(value, ModuleType):
-            if is_program(_NO_CODE, value.__name__) and getattr(value, "__file__", None):
+            if is_program(_NO_CODE, value.__name__):
                 yield from self._of_names(vars(value), names & vars(value).keys())
         elif isinstance(value, ModuleBase):
             yield from self._of_module(value, names, codes)
         elif isinstance(value, type):
             yield from self._of_class(value, names, codes)
-        elif not isinstance(value, TensorBase | BuiltinFunctionType):
-            yield from self._of_instance(value, names, codes)
+        elif isinstance(value, _HIDDEN):
+            raise TooMuch(f"a {type(value).__name__}")
+        elif isinstance(value, TensorBase):
+            self.tensors.append((value, described(value)))
+            yield from self._of_attributes(vars(value), None, names)
+        elif not isinstance(value, BuiltinFunctionType):
+            yield from self._of_content(value)
+            yield from self._of_instance(value, names)
+
+    def _of_content(self, value: Any) -> Iterator[Any]:
+        """Note what a container has. TooMuch for an object in C that cannot be compared."""
+        kind = type(value)
+        if kind is list:
+            self.lists.append((value, tuple(value)))
+            yield from value
+        elif kind is tuple:
+            yield from value
+        elif kind is dict or (kind is OrderedDict and len(value) < 2):  # that has no order yet
+            yield from self._of_dict(value)
+        else:
+            read = next((read for kinds, read in _CONTENTS if isinstance(value, kinds)), None)
+            if read is not None:
+                content = read(value)
+                self.others.append((value, read, content))
+                yield content
+            elif hasattr(kind, "__setitem__") and not hasattr(value, "__dict__"):
+                raise TooMuch(f"a {kind.__name__}")
+
+    def _of_dict(self, value: dict[Any, Any]) -> Iterator[Any]:
+        self.dicts.append((value, tuple(value), tuple(value.values())))
+        yield from value.values()
 
     def _of_names(self, space: dict[str, Any], names: Collection[str]) -> Iterator[Any]:
         for name in names:
@@ -123,9 +176,12 @@ class State:
             if value is not MISSING:
                 yield value
 
-    def _of_function(self, function: FunctionType, codes: Collection[CodeType]) -> Iterator[Any]:
+    def _of_function(
+        self, function: FunctionType, names: frozenset[str], codes: Collection[CodeType]
+    ) -> Iterator[Any]:
         code = function.__code__
         self.functions.append((function, code, function.__defaults__, function.__kwdefaults__))
+        yield from self._of_attributes(vars(function), function, names)
         if code not in codes:  # it did not run: who reads it compares it alone
             yield from [getattr(function, "__wrapped__", None)]
             return
@@ -133,46 +189,89 @@ class State:
         space = function.__globals__
         builtins = space.get("__builtins__", {})
         known = builtins if isinstance(builtins, dict) else vars(builtins)
-        names = frozenset([name for each in inner for name in each.co_names])
-        yield from self._of_names(space, [n for n in names if n in space or n in known])
+        own = frozenset([name for each in inner for name in each.co_names])
+        yield from self._of_names(space, [n for n in own if n in space or n in known])
         for cell in function.__closure__ or ():
             content = _content(cell)
             self.cells.append((cell, content))
             if content is not MISSING:
                 yield content
         yield from function.__defaults__ or ()
-        yield from (function.__kwdefaults__ or {}).values()
+        yield function.__kwdefaults__
         yield getattr(function, "__wrapped__", None)
 
     def _of_module(self, module: Any, names: frozenset[str], codes: Collection[CodeType]) -> Iterator[Any]:
         space = vars(module)
+        self.kinds.append((module, type(module)))
+        names = names | {"forward"}  # which the library calls
         for name, value in space.items():
             if _is_simple(value) or name in names:
                 self.named.append((space, name, value))
                 yield value
             elif isinstance(value, dict):
-                self.dicts.append((value, tuple(value), tuple(value.values())))
-                yield from value.values()
+                yield from self._of_content(value)
         self.named += [(space, n, MISSING) for n in names if n not in space and hasattr(type(module), n)]
+        yield from HOOKS
         yield type(module)
 
     def _of_class(self, cls: type, names: frozenset[str], codes: Collection[CodeType]) -> Iterator[Any]:
+        known = frozenset([name for base in cls.__mro__ for name in vars(base)])
         for base in cls.__mro__:
-            if not is_program(_NO_CODE, base.__module__):
+            if not is_program(_NO_CODE, base.__module__) or base.__flags__ & _IMMUTABLE:
                 continue
-            for name, value in vars(base).items():
-                function = _function(value)
-                if name in names or (function is not None and function.__code__ in codes):
-                    self.named.append((base, name, value))
-                    yield value if function is None else function
+            space = vars(base)
+            ran = [n for n, v in space.items() if (f := _function(v)) is not None and f.__code__ in codes]
+            for name in dict.fromkeys([*(names & known), *ran]):
+                value = space.get(name, MISSING)
+                self.named.append((base, name, value))
+                if value is not MISSING:
+                    yield _function(value) or value
 
-    def _of_instance(self, value: Any, names: frozenset[str], codes: Collection[CodeType]) -> Iterator[Any]:
-        space = getattr(value, "__dict__", None)
-        if not is_program(_NO_CODE, type(value).__module__):
+    def _of_instance(self, value: Any, names: frozenset[str]) -> Iterator[Any]:
+        if isinstance(value, functools.partial):
+            yield from (value.func, value.args, value.keywords)
+        kind = type(value)
+        if kind.__module__ == "builtins" or not is_program(_NO_CODE, kind.__module__):
             return
-        if isinstance(space, dict):
-            yield from self._of_names(space, [n for n in names if n in space or hasattr(type(value), n)])
-        yield type(value)
+        self.kinds.append((value, kind))
+        yield from self._of_attributes(getattr(value, "__dict__", None), value, names)
+        for base in kind.__mro__:
+            for name, slot in vars(base).items():
+                if isinstance(slot, MemberDescriptorType) and name in names:
+                    content = _slot(value, slot)
+                    self.others.append((value, functools.partial(_slot, slot=slot), content))
+                    yield content
+        yield kind
+
+    def _of_attributes(self, space: Any, value: Any, names: frozenset[str]) -> Iterator[Any]:
+        """Of an object's own attributes those that are named, or all where code may name others."""
+        if not isinstance(space, dict):
+            return
+        if names & _ANY_NAME:
+            yield from self._of_dict(space)
+        yield from self._of_names(space, [n for n in names if n in space or hasattr(type(value), n)])
+
+
+#: Containers that are compared by what they have, and what reads that.
+_CONTENTS: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
+    (set | frozenset, frozenset),
+    (deque | list | tuple, tuple),
+    (OrderedDict | dict, lambda found: tuple([*found, *found.values()])),
+    (np.ndarray, lambda found: (found.dtype.str, found.shape, found.tobytes())),
+    (bytearray, bytes),
+)
+
+
+def described(tensor: Any) -> tuple[Any, ...]:
+    """What a program is made for of a tensor."""
+    array = tensor._array
+    strides = getattr(array, "strides", None)
+    return type(tensor), tensor._type, tuple(tensor.shape), strides, tensor._requires_grad
+
+
+def _slot(value: Any, slot: Any) -> Any:
+    """What an object has in a slot."""
+    return slot.__get__(value, type(value)) if hasattr(value, slot.__name__) else MISSING
 
 
 def _function(value: Any) -> FunctionType | None:
@@ -212,6 +311,8 @@ def _same(now: Any, value: Any) -> bool:
         return False
     if isinstance(value, tuple):
         return len(now) == len(value) and all(map(_alike, now, value))
+    if isinstance(value, frozenset):
+        return bool(now == value)
     if isinstance(value, MethodType):
         return now.__func__ is value.__func__ and now.__self__ is value.__self__
     return _is_simple(value) and repr(now) == repr(value)

@@ -23,6 +23,9 @@ from .executable import Executable
 from .native import functions
 from .recorder import Unsuitable
 
+#: The longest text of functions that LLVM is given. It takes a second for that, and far more for longer ones.
+LONGEST = 500_000
+
 
 @dataclass(frozen=True, slots=True)
 class Given:
@@ -39,6 +42,8 @@ class Shown:
     shape: Shape
     strides: Shape
     offset: int
+    #: Whether it has no history, whatever the input has.
+    silent: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +100,7 @@ def result(output: Output, inputs: Sequence[Any], buffers: Sequence[Any]) -> Any
         return inputs[output.number]
     if isinstance(output, Shown):
         tensor = inputs[output.number]
+        tensor = tensor.detach() if output.silent else tensor
         return tensor.as_strided(output.shape, output.strides, tensor.storage_offset() + output.offset)
     found = buffers[output.number]
     if isinstance(found, TensorBase):
@@ -149,7 +155,7 @@ def shown(tensor: Any, inputs: Sequence[Any]) -> Given | Shown | None:
             if given.dtype is not tensor.dtype:
                 raise Unsuitable("a result shows an input as another dtype")
             begin = tensor.storage_offset() - given.storage_offset()
-            return Shown(number, tuple(tensor.shape), strides_of(tensor), begin)
+            return Shown(number, tuple(tensor.shape), strides_of(tensor), begin, not tensor._requires_grad)
     return None
 
 
@@ -158,6 +164,8 @@ def made(nodes: Sequence[Node], outputs: Sequence[Node], shapes: Sequence[Shape]
     library, imports = blas()
     text = module(nodes, outputs, trials().routines, library)
     debug.note(nodes, text)
+    if len(text.text) > LONGEST:
+        raise Unsuitable("its program is too long to compile in a short time")
     buffers = [(shape, np.dtype(node.dtype)) for node, shape in zip(outputs, shapes, strict=True)]
     return Executable(text, functions(text, imports), outputs, buffers)
 

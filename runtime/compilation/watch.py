@@ -23,7 +23,10 @@ _PURE_MODULES = frozenset(
 )
 #: Of these, functions that do.
 _IMPURE = frozenset(
-    (*("print", "input", "open", "exec", "eval", "compile", "breakpoint", "__import__", "id"),)
+    (
+        *("print", "input", "open", "exec", "eval", "compile", "breakpoint", "__import__", "id"),
+        *("globals", "locals", "vars", "dir"),
+    )
 )
 #: Types in C whose methods change at most the object itself.
 _PLAIN_TYPES = frozenset(
@@ -41,7 +44,16 @@ _BEYOND = (
     *("tengen.multiprocessing", "tengen.distributed", "tengen.optim", "tengen.amp"),
     *("tengen.profiler", "tengen.testing", "tengen.settings", "tengen.cuda", "tengen.jax"),
     *("tengen.dask", "tengen.onnx", "tengen.jit", "tengen.autograd.profiler"),
-    *("tengen.custom_operators", "tengen.storage", "tengen.tensors.interop"),
+    *("tengen.custom_operators", "tengen.storage", "tengen.tensors.interop", "tengen.tensors.printing"),
+    *("tengen.autograd.function", "tengen.autograd.python_function"),
+)
+#: What tensors have beside elements, by the names of methods and properties.
+_OF_TENSORS = frozenset(
+    (
+        *("grad", "grad_fn", "_version", "data_ptr", "is_set_to", "set_", "share_memory_", "is_shared"),
+        *("register_hook", "register_post_accumulate_grad_hook", "retain_grad", "module_load"),
+        *("__repr__", "__deepcopy__", "__reduce_ex__", "__dlpack__"),
+    )
 )
 #: Packages that tengen is made of, which do what operators do.
 _OWN = frozenset(["tengen", "numpy", "scipy", "llvmlite", "ml_dtypes", "threadpoolctl"])
@@ -93,7 +105,11 @@ class Watch:
         caller = frame.f_back
         if not known and caller is not None and self._is_outside(caller):
             module = frame.f_globals.get("__name__") or ""
-            if module.startswith(_BEYOND):
+            if module.partition(".")[0] not in _OWN:  # Python's own library has state, too
+                self.codes.add(code)
+            if module.startswith(_BEYOND) or (
+                module.startswith("tengen.tensors.") and code.co_name in _OF_TENSORS
+            ):
                 self._note(f"it calls {module}.{code.co_name}", caller)
 
     def _is_outside(self, frame: FrameType | None) -> bool:

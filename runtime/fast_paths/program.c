@@ -7,6 +7,7 @@
 /* What a tensor must be. */
 typedef struct {
     Py_ssize_t number; /* of the argument */
+    PyObject *own;     /* the tensor itself, if it is none of them, or None */
     PyTypeObject *cls;
     PyObject *type, *requires_grad;
     int ndim;
@@ -29,7 +30,7 @@ typedef struct {
     Py_ssize_t count;
     Expected *expected;
     PyObject *missing; /* what stands for nothing */
-    Facts named, cells, functions, lists, dicts;
+    Facts named, cells, functions, lists, dicts, kinds;
 } Guard;
 
 /* Facts of a tuple of tuples. */
@@ -59,7 +60,7 @@ static int are_of_kinds(const Guard *guard) {
     for (Py_ssize_t i = 0; i < guard->cells.count; i++) right &= PyCell_Check(guard->cells.known[i].owner);
     for (Py_ssize_t i = 0; i < guard->functions.count; i++) right &= PyFunction_Check(guard->functions.known[i].owner);
     for (Py_ssize_t i = 0; i < guard->lists.count; i++)
-        right &= PyList_Check(guard->lists.known[i].owner) && PyTuple_Check(guard->lists.known[i].first);
+        right &= PyList_CheckExact(guard->lists.known[i].owner) && PyTuple_Check(guard->lists.known[i].first);
     for (Py_ssize_t i = 0; i < guard->dicts.count; i++) {
         const Known *at = guard->dicts.known + i;
         right &= PyDict_Check(at->owner) && PyTuple_Check(at->first) && PyTuple_Check(at->second);
@@ -76,12 +77,14 @@ static int read_sizes(PyObject *sizes, npy_intp *to) {
     return 0;
 }
 
-/* Of a tuple of (number of the argument, class, Type, whether it requires grad, sizes, strides in bytes), and of what
-   compilation/state.py: State has of names in dicts, cells, functions, lists and dicts. */
+/* Of a tuple of (number of the argument, class, Type, whether it requires grad, sizes, strides in bytes, the tensor or
+   None), and of what
+   compilation/state.py: State has of names in dicts and classes, cells, functions, lists, dicts and classes of objects. */
 static PyObject *guard_new(PyTypeObject *cls, PyObject *arguments, PyObject *Py_UNUSED(keywords)) {
-    PyObject *source, *named, *cells, *functions, *lists, *dicts, *missing;
-    if (!PyArg_ParseTuple(arguments, "O!O!O!O!O!O!O", &PyTuple_Type, &source, &PyTuple_Type, &named, &PyTuple_Type, &cells,
-                          &PyTuple_Type, &functions, &PyTuple_Type, &lists, &PyTuple_Type, &dicts, &missing))
+    PyObject *source, *named, *cells, *functions, *lists, *dicts, *kinds, *missing;
+    if (!PyArg_ParseTuple(arguments, "O!O!O!O!O!O!O!O", &PyTuple_Type, &source, &PyTuple_Type, &named, &PyTuple_Type, &cells,
+                          &PyTuple_Type, &functions, &PyTuple_Type, &lists, &PyTuple_Type, &dicts,
+                          &PyTuple_Type, &kinds, &missing))
         return NULL;
     Guard *made = (Guard *)cls->tp_alloc(cls, 0);
     if (made == NULL) return NULL;
@@ -89,7 +92,7 @@ static PyObject *guard_new(PyTypeObject *cls, PyObject *arguments, PyObject *Py_
     made->missing = missing;
     if (read_facts(named, "OOO", &made->named) < 0 || read_facts(cells, "OO", &made->cells) < 0 ||
         read_facts(functions, "OOOO", &made->functions) < 0 || read_facts(lists, "OO", &made->lists) < 0 ||
-        read_facts(dicts, "OOO", &made->dicts) < 0 || !are_of_kinds(made))
+        read_facts(dicts, "OOO", &made->dicts) < 0 || read_facts(kinds, "OO", &made->kinds) < 0 || !are_of_kinds(made))
         goto failed;
     made->count = PyTuple_GET_SIZE(source);
     made->expected = PyMem_Calloc((size_t)made->count + 1, sizeof(Expected));
@@ -100,8 +103,8 @@ static PyObject *guard_new(PyTypeObject *cls, PyObject *arguments, PyObject *Py_
     for (Py_ssize_t i = 0; i < made->count; i++) {
         Expected *to = made->expected + i;
         PyObject *given, *dims, *strides;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(source, i), "nOOOO!O!", &to->number, &given, &to->type, &to->requires_grad,
-                              &PyTuple_Type, &dims, &PyTuple_Type, &strides))
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(source, i), "nOOOO!O!O", &to->number, &given, &to->type, &to->requires_grad,
+                              &PyTuple_Type, &dims, &PyTuple_Type, &strides, &to->own))
             goto failed;
         if (!PyType_Check(given) || PyTuple_GET_SIZE(dims) > MOST_DIMS || PyTuple_GET_SIZE(dims) != PyTuple_GET_SIZE(strides) || to->number < 0) {
             PyErr_SetString(PyExc_ValueError, "a tensor is described wrongly");
@@ -124,6 +127,7 @@ static void guard_free(Guard *guard) {
     PyMem_Free(guard->functions.known);
     PyMem_Free(guard->lists.known);
     PyMem_Free(guard->dicts.known);
+    PyMem_Free(guard->kinds.known);
     Py_XDECREF(guard->source);
     Py_TYPE(guard)->tp_free((PyObject *)guard);
 }
@@ -192,6 +196,9 @@ static int is_as_it_was(const Guard *guard) {
         const Known *at = guard->dicts.known + i;
         if (!is_dict_of(at->owner, at->first, at->second)) return 0;
     }
+    for (Py_ssize_t i = 0; i < guard->kinds.count; i++) {
+        if ((PyObject *)Py_TYPE(guard->kinds.known[i].owner) != guard->kinds.known[i].first) return 0;
+    }
     return 1;
 }
 
@@ -205,8 +212,12 @@ static PyObject *guard_fits(Guard *guard, PyObject *given) {
     if (!same) Py_RETURN_FALSE;
     for (Py_ssize_t i = 0; i < guard->count; i++) {
         const Expected *expected = guard->expected + i;
-        if (expected->number >= PySequence_Fast_GET_SIZE(given)) Py_RETURN_FALSE;
-        if (!is_expected(PySequence_Fast_GET_ITEM(given, expected->number), expected)) Py_RETURN_FALSE;
+        PyObject *tensor = expected->own;
+        if (tensor == Py_None) {
+            if (expected->number >= PySequence_Fast_GET_SIZE(given)) Py_RETURN_FALSE;
+            tensor = PySequence_Fast_GET_ITEM(given, expected->number);
+        }
+        if (!is_expected(tensor, expected)) Py_RETURN_FALSE;
     }
     Py_RETURN_TRUE;
 }

@@ -100,9 +100,9 @@ def test_what_is_wrong_is_an_error() -> None:
     nothing: tuple[Any, ...] = ()
     for wrong in ([(1, 2, 3)], [({}, "name")]):
         with pytest.raises((TypeError, ValueError)):
-            machine.Guard(nothing, tuple(wrong), nothing, nothing, nothing, nothing, MISSING)
+            machine.Guard(nothing, tuple(wrong), nothing, nothing, nothing, nothing, nothing, MISSING)
     with pytest.raises(ValueError, match="a tensor is described wrongly"):
-        machine.Guard(((0, int, None, True, (1,), ()),), *[nothing] * 5, MISSING)
+        machine.Guard(((0, int, None, True, (1,), (), None),), *[nothing] * 6, MISSING)
     with pytest.raises(ValueError, match="out of bounds"):
         machine.Program(1, ((0, 1, 0),), (), (), 0)
     program = machine.Program(1, ((0, 0, 0),), (), (), 0)
