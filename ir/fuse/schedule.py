@@ -13,6 +13,9 @@ from dataclasses import dataclass, field
 from .nodes import Arg, Eager, Input, Node, Pick, Pointwise, Reduce, Result, Table
 from .views import Shape, contiguous
 
+#: The most nodes of a group: longer loops take LLVM more than they save.
+MOST = 96
+
 
 @dataclass(eq=False, slots=True)
 class Group:
@@ -79,7 +82,7 @@ class Schedule:
     def _put(self, node: Node, number: int) -> bool:
         """Put a node in a group, if it fits in."""
         group = self.groups[number]
-        if not group.is_loops:
+        if not group.is_loops or len(group.nodes) >= MOST:
             return False
         inside = [arg for arg in node.args if self.at.get(arg.node) == number]
         if isinstance(node, Pick) and any([arg.node is node.args[0].node for arg in inside]):

@@ -6,7 +6,8 @@ is computed again. A derivative of the derivative is that of the graph of operat
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +21,7 @@ from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad, grad_mode, no_grad
 from ..core.interception import active
 from ..jit.graph import Graph, Value, replaced, values_in
+from ..random import Generator, default_generator
 from .capture import captured, trials
 from .recorder import Recorded, Unsuitable, recorded, unsuitable
 from .traces import Layout, Made, made, result, shown, types_of, write
@@ -61,6 +63,10 @@ class History:
         Unsuitable where it cannot be.
         """
         self.graph, self.targets = graph, written
+        #: Whether numbers are drawn from the default generator; those of others cannot be drawn again.
+        self.draws = any([node.random for node in graph.nodes])
+        if any([isinstance(a, Generator) for node in graph.nodes for a in node.arguments]):
+            raise Unsuitable("it draws from a generator of its own, and has a history")
         if any([tensors[number]._requires_grad for number in written]):
             raise Unsuitable("it writes to a tensor that has a history")
         self.wanted = [i for i, t in enumerate(tensors) if t._requires_grad]
@@ -226,8 +232,9 @@ class CompiledFunction(Function):
     @staticmethod
     def forward(ctx: Any, history: History, *tensors: Any) -> tuple[Any, ...]:
         before = [t.clone() if i in history.written else t for i, t in enumerate(tensors)]
+        state = default_generator.get_state() if history.draws else None
         results, kept = history.forwards(tensors)
-        ctx.history, ctx.kept = history, kept
+        ctx.history, ctx.kept, ctx.state = history, kept, state
         shared = [r for r, output in zip(results, history.outputs, strict=True) if history.keeps(output)]
         ctx.save_for_backward(*before, *shared)  # which tells where one is written to
         silent = [t for i, t in zip(history.own, results, strict=True) if i not in history.recorded]
@@ -240,10 +247,25 @@ class CompiledFunction(Function):
         tensors = ctx.saved_tensors[: len(ctx.needs_input_grad) - 1]
         given = [g for i, g in zip(history.own, grads, strict=True) if i in history.recorded]
         if grad_mode.enabled or active or any(map(unsuitable, given)):
-            found = _differentiable(history, tensors, given)
+            with _drawing_again(ctx.state):
+                found = _differentiable(history, tensors, given)
         else:
             found = history.backwards(tensors, ctx.kept, given)
         return (None, *[found.get(i) for i in range(len(tensors))])
+
+
+@contextmanager
+def _drawing_again(state: Any) -> Iterator[None]:
+    """With the random numbers of a call, that began with this state of the generator."""
+    if state is None:
+        yield
+        return
+    now = default_generator.get_state()
+    default_generator.set_state(state)
+    try:
+        yield
+    finally:
+        default_generator.set_state(now)
 
 
 def _differentiable(history: History, tensors: Sequence[Any], grads: Sequence[Any]) -> dict[int, Any]:

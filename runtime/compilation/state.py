@@ -133,6 +133,9 @@ class State:
         elif isinstance(value, ModuleType):
             if is_program(_NO_CODE, value.__name__):
                 yield from self._of_names(vars(value), names & vars(value).keys())
+            else:  # what others have put in the place of its functions
+                found = [each for each in self._of_names(vars(value), names & vars(value).keys())]
+                yield from [each for each in found if isinstance(each, ModuleType)]
         elif isinstance(value, ModuleBase):
             yield from self._of_module(value, names, codes)
         elif isinstance(value, type):

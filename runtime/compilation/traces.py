@@ -24,7 +24,7 @@ from .native import functions
 from .recorder import Unsuitable
 
 #: The longest text of functions that LLVM is given. It takes a second for that, and far more for longer ones.
-LONGEST = 500_000
+LONGEST = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)

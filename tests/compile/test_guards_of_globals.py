@@ -328,6 +328,18 @@ def environment() -> Any:
     yield (x(),)
 
 
+@row
+def function_of_tengen() -> Any:
+    before = tengen.nn.functional.relu
+
+    yield (lambda t: tengen.nn.functional.relu(t) + 1), x()
+    try:
+        tengen.nn.functional.relu = tengen.nn.functional.relu6  # type: ignore[assignment]
+        yield (x() * 100,)
+    finally:
+        tengen.nn.functional.relu = before
+
+
 @pytest.mark.parametrize("name", TABLE.rows)
 def test_row(name: str) -> None:
     TABLE.check(name)
