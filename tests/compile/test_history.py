@@ -355,7 +355,7 @@ def test_random_numbers_of_higher_orders() -> None:
 
 def test_long_chains() -> None:
     def function(a: Any) -> Any:
-        for _ in range(300):
+        for _ in range(100):
             a = a * 0.99 + a.sin() * 0.01
         return a
 
