@@ -1,0 +1,286 @@
+"""``tengen.compile`` beside ``torch.compile``, both without, and ``jax.jit``.
+
+    python benchmarks/compiled.py                     # all workloads, with one thread
+    python benchmarks/compiled.py chain mlp           # those whose names begin so
+    python benchmarks/compiled.py --only tengen,tengen.compile --seconds 1
+
+A row is a workload: microseconds of a call, and in brackets the processor's seconds of the first one. All run in one process in turn (harness.py), on equal data; results are compared before. Where gradients belong to a
+workload, they are taken outside of what is compiled, as programs for PyTorch do; JAX compiles both together.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from harness import calibrated
+from libraries import load, threads
+
+import tengen
+
+RNG = np.random.default_rng(0)
+Program = Callable[..., Any]
+
+
+def normal(*shape: int, scale: float = 1.0) -> Any:
+    """Numbers in float32."""
+    return (RNG.standard_normal(shape) * scale).astype(np.float32)
+
+
+# -- workloads: of tensors, and of JAX's arrays; the arguments, and of how many of these the gradients are taken
+
+
+def chain(T: Any) -> Program:
+    def run(x: Any, b: Any) -> Any:
+        for _ in range(50):
+            x = T.tanh(x * b)
+        return x.sum()
+
+    return run
+
+
+def chain_of_arrays(J: Any) -> Program:
+    return chain(J)
+
+
+def expression(T: Any) -> Program:
+    F = T.nn.functional
+    return lambda x: (F.gelu(x) * T.sigmoid(x) + T.tanh(x)).sum()
+
+
+def expression_of_arrays(J: Any) -> Program:
+    import jax.nn as nn
+
+    return lambda x: (nn.gelu(x, approximate=False) * nn.sigmoid(x) + J.tanh(x)).sum()
+
+
+def norms(T: Any) -> Program:
+    F = T.nn.functional
+    return lambda x, w, b: F.gelu(F.layer_norm(x, (1024,), w, b)).mean()
+
+
+def norms_of_arrays(J: Any) -> Program:
+    import jax
+
+    def run(x: Any, w: Any, b: Any) -> Any:
+        center = x - x.mean(-1, keepdims=True)
+        y = center * jax.lax.rsqrt((center * center).mean(-1, keepdims=True) + 1e-5)
+        return jax.nn.gelu(y * w + b, approximate=False).mean()
+
+    return run
+
+
+def bodies(T: Any) -> Program:
+    def run(x: Any, m: Any) -> Any:
+        d = x[:, None] - x[None]
+        return -(m[:, None] * m[None] / T.sqrt((d * d).sum(-1) + 0.01)).sum()
+
+    return run
+
+
+def bodies_of_arrays(J: Any) -> Program:
+    return bodies(J)
+
+
+def network(T: Any) -> Program:
+    def run(x: Any, y: Any, *p: Any) -> Any:
+        for i in range(0, len(p), 2):
+            x = x @ p[i] + p[i + 1]
+            x = T.tanh(x) if i + 2 < len(p) else x
+        return ((x - y) ** 2).mean()
+
+    return run
+
+
+def network_of_arrays(J: Any) -> Program:
+    return network(J)
+
+
+def inference(T: Any) -> Program:
+    def run(x: Any, *p: Any) -> Any:
+        for i in range(0, len(p), 2):
+            x = T.tanh(x @ p[i] + p[i + 1])
+        return x
+
+    return run
+
+
+def inference_of_arrays(J: Any) -> Program:
+    return inference(J)
+
+
+def recurrent(T: Any) -> Program:
+    def run(xs: Any, w: Any, u: Any, b: Any) -> Any:
+        given = xs @ w + b
+        h = given[0] * 0
+        for t in range(50):
+            h = T.tanh(given[t] + h @ u)
+        return (h * h).sum()
+
+    return run
+
+
+def recurrent_of_arrays(J: Any) -> Program:
+    return recurrent(J)
+
+
+def regression(T: Any) -> Program:
+    def loss(w: Any, x: Any, y: Any) -> Any:
+        z = x @ w
+        return (T.log(1 + T.exp(z)) - y * z).mean()
+
+    return lambda w, x, y: (T.func.grad(loss)(w, x, y), T.func.hessian(loss)(w, x, y))
+
+
+def regression_of_arrays(J: Any) -> Program:
+    import jax
+
+    def loss(w: Any, x: Any, y: Any) -> Any:
+        z = x @ w
+        return (J.log(1 + J.exp(z)) - y * z).mean()
+
+    return lambda w, x, y: (jax.grad(loss)(w, x, y), jax.hessian(loss)(w, x, y))
+
+
+_LAYERS = (784, 256, 128, 10)
+_PARAMETERS = [p for n, m in pairwise(_LAYERS) for p in (normal(n, m, scale=n**-0.5), normal(m, scale=0.1))]
+_SMALL = [p for _ in range(3) for p in (normal(64, 64, scale=0.1), normal(64, scale=0.1))]
+
+#: (of tensors, of arrays, arguments, the arguments with gradients).
+WORKLOADS: dict[
+    str, tuple[Callable[[Any], Program], Callable[[Any], Program], list[Any], tuple[int, ...]]
+] = {
+    "chain: 50 tanh(h * b), 8x8": (chain, chain_of_arrays, [normal(8, 8), normal(8, 8)], (0, 1)),
+    "inference: 3 layers of 64, batch 1": (inference, inference_of_arrays, [normal(1, 64), *_SMALL], ()),
+    "expression: 1e6": (expression, expression_of_arrays, [normal(10**6)], (0,)),
+    "expression: 1e7": (expression, expression_of_arrays, [normal(10**7)], (0,)),
+    "layer_norm, gelu: 1024x1024": (
+        norms,
+        norms_of_arrays,
+        [normal(1024, 1024), normal(1024), normal(1024)],
+        (0, 1, 2),
+    ),
+    "n-body: 256": (bodies, bodies_of_arrays, [normal(256, 3), abs(normal(256))], (0,)),
+    "network: 64x784-256-128-10": (
+        network,
+        network_of_arrays,
+        [normal(64, 784), normal(64, 10), *_PARAMETERS],
+        tuple(range(2, 8)),
+    ),
+    "logistic regression: gradient, Hessian": (
+        regression,
+        regression_of_arrays,
+        [normal(30, scale=0.3), normal(1000, 30), (RNG.random(1000) < 0.5).astype(np.float32)],
+        (),
+    ),
+    "recurrent: 50 steps of 16x64": (
+        recurrent,
+        recurrent_of_arrays,
+        [normal(50, 16, 64), normal(64, 64, scale=0.1), normal(64, 64, scale=0.1), normal(64)],
+        (1, 2, 3),
+    ),
+}
+RIVALS = ("torch", "torch.compile", "jax", "tengen", "tengen.compile")
+
+
+def of_tensors(T: Any, compiles: bool, name: str) -> Callable[[], Any]:
+    """A call of a workload by tengen or torch."""
+    make, _, arguments, differentiated = WORKLOADS[name]
+    given = [T.tensor(a) for a in arguments]
+    for i in differentiated:
+        given[i].requires_grad_()
+    run = T.compile(make(T)) if compiles else make(T)
+    wanted = [given[i] for i in differentiated]
+
+    def call() -> Any:
+        if not wanted:
+            with T.no_grad():
+                return run(*given)
+        value = run(*given)
+        return value, *T.autograd.grad(value, wanted)
+
+    return call
+
+
+def of_arrays(name: str) -> Callable[[], Any]:
+    """A call of a workload by ``jax.jit``."""
+    import jax
+
+    _, make, arguments, differentiated = WORKLOADS[name]
+    given = [jax.numpy.asarray(a) for a in arguments]
+    run = make(jax.numpy)
+    compiled = jax.jit(jax.value_and_grad(run, differentiated) if differentiated else run)
+    return lambda: jax.block_until_ready(compiled(*given))
+
+
+def rival(kind: str, name: str) -> Callable[[], Any]:
+    """A call of a workload by a rival."""
+    if kind == "jax":
+        return of_arrays(name)
+    library, _, compiles = kind.partition(".")
+    if library == "tengen":
+        return of_tensors(tengen, bool(compiles), name)
+    import torch
+
+    return of_tensors(torch, bool(compiles), name)
+
+
+def numbers(result: Any) -> list[Any]:
+    """The arrays of a result."""
+    if isinstance(result, list | tuple):
+        return [array for each in result for array in numbers(each)]
+    return [np.asarray(result.detach() if hasattr(result, "detach") else result)]
+
+
+def compared(name: str, results: Mapping[str, Any]) -> None:
+    """Raise AssertionError where two rivals give other numbers."""
+    (first, expected), *others = [(kind, numbers(found)) for kind, found in results.items()]
+    for kind, found in others:
+        for a, b in zip(expected, found, strict=True):
+            np.testing.assert_allclose(a, b, 1e-2, 1e-3, err_msg=f"{name}: {first} and {kind}")
+
+
+def measured(name: str, kinds: list[str], seconds: float) -> str:
+    """The row of a workload."""
+    calls: dict[str, Callable[[], Any]] = {}
+    first: dict[str, float] = {}
+    results: dict[str, Any] = {}
+    for kind in kinds:
+        calls[kind] = rival(kind, name)
+        start = time.process_time()
+        results[kind] = calls[kind]()
+        first[kind] = time.process_time() - start
+        calls[kind](), calls[kind]()  # tengen compares once more
+    compared(name, results)
+    times = calibrated(calls, seconds)
+    cells = [f"{times[kind] * 1e6:.1f} ({first[kind]:.2f})" for kind in kinds]
+    ours = times.get("tengen.compile")
+    rest = [times[kind] for kind in kinds if kind in ("torch.compile", "jax")]
+    best = f"{ours / min(rest):.2f}" if ours and rest else ""
+    return f"| {name} | {' | '.join(cells)} | {best} |"
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("names", nargs="*", help="beginnings of workloads' names")
+    parser.add_argument("--only", default=",".join(RIVALS), help="rivals, with commas between them")
+    parser.add_argument("--seconds", type=float, default=5.0, help="of running each workload")
+    options = parser.parse_args()
+    there = [kind for kind in options.only.split(",") if find_spec(kind.partition(".")[0]) is not None]
+    print(f"| us (s of the first call) | {' | '.join(there)} | to the better of the compiled |")
+    print("|---" * (len(there) + 2) + "|")
+    loaded = [load(library) for library in dict.fromkeys([kind.partition(".")[0] for kind in there])]
+    with threads(loaded, 1):
+        for name in WORKLOADS:
+            if not options.names or any(name.startswith(n) for n in options.names):
+                print(measured(name, there, options.seconds), flush=True)
+
+
+if __name__ == "__main__":
+    main()
