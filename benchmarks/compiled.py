@@ -4,7 +4,8 @@
     python benchmarks/compiled.py chain mlp           # those whose names begin so
     python benchmarks/compiled.py --only tengen,tengen.compile --seconds 1
 
-A row is a workload: microseconds of a call, and in brackets the processor's seconds of the first one. All run in one process in turn (harness.py), on equal data; results are compared before. Where gradients belong to a
+A row is a workload: microseconds of a call, and in brackets the processor's seconds of the first one. All run
+in one process in turn (harness.py), on equal data; results are compared before. Where gradients belong to a
 workload, they are taken outside of what is compiled, as programs for PyTorch do; JAX compiles both together.
 """
 
@@ -32,7 +33,7 @@ def normal(*shape: int, scale: float = 1.0) -> Any:
     return (RNG.standard_normal(shape) * scale).astype(np.float32)
 
 
-# -- workloads: of tensors, and of JAX's arrays; the arguments, and of how many of these the gradients are taken
+# -- workloads: of tensors, and of JAX's arrays; the arguments, and those of which gradients are taken
 
 
 def chain(T: Any) -> Program:

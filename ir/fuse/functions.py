@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..lower.instructions import WIDTHS, Instructions
@@ -11,7 +11,7 @@ from ..routines import Routines
 from .calls import Blas, pieces, product, scatter
 from .folds import Fold
 from .loops import STATUS, Function, Loops
-from .memory import Home, Plan, late_in
+from .memory import Home, Plan, Slot, late_in
 from .nodes import Eager, Node, Pieces, Product, Result, Scatter
 from .scalars import STORED, Scalars
 from .schedule import Group, Schedule
@@ -58,11 +58,20 @@ class Module:
     groups: list[Group]
 
 
-def module(nodes: Sequence[Node], outputs: Sequence[Node], routines: Routines, blas: Blas | None) -> Module:
-    """The module that computes outputs, which are distinct nodes that have no given buffer."""
+def module(
+    nodes: Sequence[Node],
+    outputs: Sequence[Node],
+    routines: Routines,
+    blas: Blas | None,
+    given: Mapping[Node, Slot] | None = None,
+) -> Module:
+    """The module that computes outputs, which are distinct nodes that have no given buffer.
+
+    ``given`` has the slots of nodes whose buffers share an array.
+    """
     schedule = Schedule(nodes)
     late = {r: Fold(Instructions(), r.fold, r.args[0].node.dtype).stored for r in late_in(schedule.groups)}
-    plan = Plan(schedule, outputs, {r: stored for r, stored in late.items() if stored != r.dtype})
+    plan = Plan(schedule, outputs, {r: stored for r, stored in late.items() if stored != r.dtype}, given)
     return _Maker(schedule, plan, routines, blas).module()
 
 
@@ -88,6 +97,9 @@ class _Pointers:
                 f"getelementptr {STORED[node.dtype][0]}, ptr {self.of(node, 0)}, i64 {place}"
             )
         slot = self.plan.slots[node]
+        if slot.offset:
+            base = self._of_table(self.number[slot.home, slot.number])
+            return self.body.add(f"getelementptr i8, ptr {base}, i64 {slot.offset}")
         if slot.home in (Home.ARENA, Home.ROW):
             return self._in_arena(slot.number)
         return self._of_table(self.number[slot.home, slot.number])

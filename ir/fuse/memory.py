@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from math import prod
@@ -33,6 +33,8 @@ class Slot:
 
     home: Home
     number: int
+    #: In bytes, behind the beginning of an array that several buffers share.
+    offset: int = 0
 
 
 @dataclass(slots=True)
@@ -66,9 +68,18 @@ class Arena:
 class Plan:
     """The slots of the buffers of a schedule; a node without one is in registers."""
 
-    def __init__(self, schedule: Schedule, outputs: Sequence[Node], stored_of: dict[Node, str]) -> None:
-        """``stored_of``: by late reductions, the dtype of what they are formed in where it is another."""
-        self.slots: dict[Node, Slot] = {}
+    def __init__(
+        self,
+        schedule: Schedule,
+        outputs: Sequence[Node],
+        stored_of: Mapping[Node, str],
+        given: Mapping[Node, Slot] | None = None,
+    ) -> None:
+        """``stored_of``: by late reductions, the dtype of what they are formed in where it is another.
+
+        ``given`` has the slots of nodes whose buffers share an array that is given, or is an output.
+        """
+        self.slots: dict[Node, Slot] = dict(given or {})
         #: Where late reductions are formed.
         self.totals: dict[Node, int] = {}
         self.tables: list[Table] = []
@@ -95,7 +106,7 @@ class Plan:
 
     def _given(self, node: Node) -> None:
         for arg in node.args:
-            if isinstance(arg.node, Input):
+            if isinstance(arg.node, Input) and arg.node not in self.slots:
                 self.slots[arg.node] = Slot(Home.INPUT, arg.node.number)
             elif isinstance(arg.node, Table) and arg.node not in self.slots:
                 self.slots[arg.node] = Slot(Home.TABLE, len(self.tables))
@@ -133,6 +144,15 @@ def _last_uses(schedule: Schedule) -> dict[Node, int]:
             for arg in node.args:
                 found[arg.node] = at
     return found
+
+
+def packed(nodes: Sequence[Node]) -> tuple[list[int], int]:
+    """Where buffers are in one array, in bytes, and how many it has."""
+    places, size = [], 0
+    for node in nodes:
+        places.append(size)
+        size += -(-_bytes(node.shape, node.dtype) // ALIGNED) * ALIGNED
+    return places, size
 
 
 def _bytes(shape: Shape, dtype: str) -> int:

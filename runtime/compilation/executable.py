@@ -139,11 +139,11 @@ class _Call:
         slot: Slot = self.executable.module.plan.slots[node]
         match slot.home:
             case Home.INPUT:
-                return self.inputs[slot.number]
+                return _within(self.inputs[slot.number], node, slot)
             case Home.TABLE:
                 return self.executable.tables[slot.number]
             case Home.OUTPUT:
-                return self.outputs[slot.number]
+                return _within(self.outputs[slot.number], node, slot)
             case Home.RESULT:
                 return self.results[slot.number]
         begin = self.memory.base + slot.number
@@ -171,6 +171,14 @@ class _Call:
         for place, (home, which) in enumerate(found):
             if home is Home.RESULT and which == slot.number:
                 self.memory.pointers[place] = array.ctypes.data
+
+
+def _within(array: Any, node: Node, slot: Slot) -> Any:
+    """A node's buffer in an array of bytes that several share; any other array itself."""
+    dtype = _numpy_dtype(node.dtype)
+    if array.dtype == dtype or array.dtype != np.uint8 or array.ndim != 1:
+        return array
+    return array[slot.offset : slot.offset + prod(node.shape) * dtype.itemsize].view(dtype)
 
 
 def _native(function: Any) -> Callable[[_Call], None]:

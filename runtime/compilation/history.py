@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tengen.ir.expressions import Attribute, Call, Name, walk
+from tengen.ir.fuse.memory import Home, Slot, packed
 from tengen.ir.fuse.nodes import Arg, Bound, Fill, Input, Node, Pointwise, Result, Table, View, live
 
 from ..autograd import grad
@@ -125,22 +126,30 @@ class History:
         early = {id(node) for node in live(program.nodes, layout.nodes)}
         back = Layout(self.captured, [])
         described = [back.output(view, tensor) for view, tensor in zip(grads, examples, strict=True)]
-        kept = _kept(back.nodes, late, early)
-        self.kept = kept
+        needed = _kept(back.nodes, late, early)
+        # What is an output, or a kernel's result, is an array of its own; all else shares one.
+        kept = [node for node in needed if node in layout.nodes or isinstance(node, Result)]
+        shared = [node for node in needed if node not in kept]
         forward = [*layout.nodes, *[node for node in kept if node not in layout.nodes]]
         self.places = [forward.index(node) for node in kept]
-        self.shapes = [*layout.shapes, *[node.shape for node in forward[len(layout.nodes) :]]]
-        self.forward = made(live(program.nodes, forward), forward, self.shapes)
+        shapes = [*layout.shapes, *[node.shape for node in forward[len(layout.nodes) :]]]
+        places, size = packed(shared)
+        at = {n: Slot(Home.OUTPUT, len(forward), place) for n, place in zip(shared, places, strict=True)}
+        computed = live(program.nodes, [*forward, *shared])
+        self.forward = made(computed, forward, shapes, at, size)
+        self.places += [len(forward)] if size else []
         self.given = program.inputs[primals : primals + given]
-        nodes, roots = _cloned(live(program.nodes, back.nodes), back.nodes, kept, len(program.inputs))
-        self.backward = made(nodes, roots, back.shapes)
-        self.grads = described
         count = len(program.inputs)
+        nodes, roots, copies = _cloned(live(program.nodes, back.nodes), back.nodes, [*kept, *shared], count)
+        number = count + len(kept)
+        at = {copies[n]: Slot(Home.INPUT, number, place) for n, place in zip(shared, places, strict=True)}
+        self.backward = made(nodes, roots, back.shapes, at)
+        self.grads = described
         outputs = [*self.outputs, *self.written.values()]
         types = types_of(outputs, self.forward.outputs)
         kept_places = {*self.places}
         self.forward.prepare(count, [None if i in kept_places else t for i, t in enumerate(types)])
-        self.backward.prepare(count + len(kept), types_of(described, self.backward.outputs))
+        self.backward.prepare(count + len(self.places), types_of(described, self.backward.outputs))
 
     # -- calls
 
@@ -210,8 +219,9 @@ def _is_cheap(node: Node) -> bool:
 
 def _cloned(
     nodes: Sequence[Node], roots: Sequence[Node], kept: Sequence[Node], first: int
-) -> tuple[list[Node], list[Node]]:
-    """Nodes and roots of them, where those that are kept are inputs, numbered from the first on."""
+) -> tuple[list[Node], list[Node], dict[Node, Node]]:
+    """Nodes and roots of them, where those that are kept are inputs, numbered from the first on; by nodes,
+    what stands for them."""
     copies: dict[Node, Node] = {
         node: Input(node.shape, node.dtype, number=first + i) for i, node in enumerate(kept)
     }
@@ -223,7 +233,7 @@ def _cloned(
         copies[node] = replace(node, args=args) if args != node.args else node
         found.append(copies[node])
     roots = [copies.get(node, node) for node in roots]
-    return live(found, roots), list(roots)
+    return live(found, roots), list(roots), copies
 
 
 class CompiledFunction(Function):

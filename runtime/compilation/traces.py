@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tengen.ir.fuse.functions import module
+from tengen.ir.fuse.memory import Slot
 from tengen.ir.fuse.nodes import Fill, Input, Node, Result, Table, View, live, whole
 from tengen.ir.fuse.views import Shape, contiguous, without_ones
 
@@ -159,14 +160,25 @@ def shown(tensor: Any, inputs: Sequence[Any]) -> Given | Shown | None:
     return None
 
 
-def made(nodes: Sequence[Node], outputs: Sequence[Node], shapes: Sequence[Shape]) -> Executable:
-    """The executable of nodes whose buffers are those of these, in these shapes."""
+def made(
+    nodes: Sequence[Node],
+    outputs: Sequence[Node],
+    shapes: Sequence[Shape],
+    given: Mapping[Node, Slot] | None = None,
+    size: int = 0,
+) -> Executable:
+    """The executable of nodes whose buffers are those of these, in these shapes.
+
+    ``given`` has the slots of nodes whose buffers share an array; one more output of ``size`` bytes, if any.
+    """
     library, imports = blas()
-    text = module(nodes, outputs, trials().routines, library)
+    text = module(nodes, outputs, trials().routines, library, given)
     debug.note(nodes, text)
     if len(text.text) > LONGEST:
         raise Unsuitable("its program is too long to compile in a short time")
     buffers = [(shape, np.dtype(node.dtype)) for node, shape in zip(outputs, shapes, strict=True)]
+    if size:
+        buffers.append(((size,), np.dtype(np.uint8)))
     return Executable(text, functions(text, imports), outputs, buffers)
 
 

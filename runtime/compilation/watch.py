@@ -6,6 +6,7 @@ reads clocks, draws Python's random numbers. Functions in C that may do so are t
 
 from __future__ import annotations
 
+import gc
 import sys
 import sysconfig
 from collections.abc import Callable
@@ -78,14 +79,18 @@ class Watch:
         self._known: dict[CodeType, bool] = {}
         self._before: Callable[..., Any] | None = None
         self._top: FrameType | None = None
+        self._collects = False
 
     def __enter__(self) -> Watch:
-        self._before, self._top = sys.getprofile(), sys._getframe(1)
+        self._before, self._top, self._collects = sys.getprofile(), sys._getframe(1), gc.isenabled()
+        gc.disable()  # what others do when it collects is none of the function's doing
         sys.setprofile(self._event)
         return self
 
     def __exit__(self, *error: object) -> None:
         sys.setprofile(self._before)
+        if self._collects:
+            gc.enable()
 
     def _event(self, frame: FrameType, event: str, argument: Any) -> None:
         if event == "call":
