@@ -171,18 +171,12 @@ class History:
         """Whether an output is in a buffer that backward reads."""
         return isinstance(output, Made) and output.number in self.places
 
-    def backwards(self, tensors: Sequence[Any], kept: Sequence[Any], grads: Sequence[Any]) -> dict[int, Any]:
-        """By the numbers of inputs, their gradients."""
-        given = [_laid(g, node) for g, node in zip(grads, self.given, strict=True)]
-        buffers = self.backward([*tensors, *given, *self.held, *kept])
+    def backwards(self, inputs: Sequence[Any], kept: Sequence[Any], grads: Sequence[Any]) -> dict[int, Any]:
+        """By the numbers of inputs, their gradients, of the arrays of inputs and what forward kept."""
+        given = [np.ascontiguousarray(tensor._array) for tensor in grads]
+        buffers = self.backward([*inputs, *given, *self.held, *kept])
         both = zip(self.reached, self.grads, strict=True)
         return {number: result(output, (), buffers) for number, output in both}
-
-
-def _laid(tensor: Any, node: Input) -> Any:
-    """The array of a gradient, in the layout that the program was made for."""
-    array = tensor._array
-    return np.ascontiguousarray(array)
 
 
 def _kept(roots: Sequence[Node], late: set[int], early: set[int]) -> list[Node]:
@@ -245,6 +239,8 @@ class CompiledFunction(Function):
         state = default_generator.get_state() if history.draws else None
         results, kept = history.forwards(tensors)
         ctx.history, ctx.kept, ctx.state = history, kept, state
+        # A tensor may be given other memory meanwhile, of any size.
+        ctx.arrays = [tensor._array for tensor in before]
         shared = [r for r, output in zip(results, history.outputs, strict=True) if history.keeps(output)]
         ctx.save_for_backward(*before, *shared)  # which tells where one is written to
         silent = [t for i, t in zip(history.own, results, strict=True) if i not in history.recorded]
@@ -260,7 +256,7 @@ class CompiledFunction(Function):
             with _drawing_again(ctx.state):
                 found = _differentiable(history, tensors, given)
         else:
-            found = history.backwards(tensors, ctx.kept, given)
+            found = history.backwards(ctx.arrays, ctx.kept, given)
         return (None, *[found.get(i) for i in range(len(tensors))])
 
 
