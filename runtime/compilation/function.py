@@ -18,7 +18,7 @@ from ..core.user_stack import program_stacklevel
 from ..random import default_generator
 from ..utils.pytree import tree_flatten
 from . import native
-from .entries import TENSOR, Entry, Signature, Stage
+from .entries import TENSOR, Entry, Signature, Stage, alike
 from .executable import Failed
 from .history import History
 from .recorder import Recorded, Unsuitable, recorded, unsuitable
@@ -298,13 +298,15 @@ _TOLERANCES |= {"complex64": 1e-3, "complex128": 1e-8}
 
 
 def difference(result: Any, found: Any) -> str:
-    """What differs between the tensors of two results; "" if nothing does."""
+    """What differs between two results; "" if nothing does."""
     both = zip(tree_flatten(result)[0], tree_flatten(found)[0], strict=True)
     for number, (a, b) in enumerate(both):
         if isinstance(a, TensorBase):
             problem = _difference(a, b)
             if problem:
                 return f"output {number} {problem}"
+        elif a is not b and not alike(a, b):
+            return f"output {number} is {a!r}, not {b!r}"
     return ""
 
 
