@@ -65,7 +65,8 @@ def _class_weights(
         raise RuntimeError(f"expected target dtype to be int64 or uint8, but got {target.dtype}")
     target = cast(xp, target, xp.int64)
     kept = target != ignore_index
-    safe = xp.checked(xp.where(kept, target, xp.zeros_like(target)), partial(_check_classes, classes))
+    safe = xp.where(kept, target, xp.zeros_like(target))
+    safe = xp.checked(safe, partial(_check_classes, classes), (0, classes))
     each = xp.astype(kept, dtype)
     if weight is not None:
         each = xp.reshape(xp.at(weight, flat(xp, safe)), safe.shape) * each
@@ -111,3 +112,52 @@ def nll_backward(
     classes = xp.reshape(xp.arange(self.shape[1], dtype=xp.int64), shape)
     chosen = xp.expand_dims(safe, axis=1) == classes
     return xp.where(chosen, values, xp.zeros_like(values))
+
+
+def _as_table(xp: Any, self: Array) -> Array:
+    """Logits (N, C) or (C) as rows."""
+    return xp.reshape(self, (1, -1)) if self.ndim == 1 else self
+
+
+def fused_cross_entropy(
+    xp: Any, self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int
+) -> tuple[Array, Array, Array, Array]:
+    """What ``kernels.nn.cross_entropy.fused_cross_entropy`` gives, and its errors."""
+    host.checked_nll(self, target, weight)
+    if self.ndim == 1:
+        reduction = reduction or SUM
+    table, target = _as_table(xp, self), flat(xp, target)
+    kept, safe, each = _class_weights(xp, target, weight, table.shape[1], ignore_index, self.dtype)
+    top = xp.max(table, axis=1, keepdims=True)
+    log_sum = xp.log(xp.sum(xp.exp(table - top), axis=1))
+    row_max = xp.squeeze(top, axis=1)
+    picked = xp.squeeze(xp.take_along_axis(table, xp.expand_dims(safe, axis=1), axis=1), axis=1)
+    loss = xp.where(kept, (log_sum - (picked - row_max)) * each, xp.zeros_like(each))
+    if reduction == NONE:
+        return loss, xp.zeros((), dtype=self.dtype), row_max, log_sum
+    total, weights = xp.sum(loss, dtype=loss.dtype), xp.sum(each, dtype=each.dtype)
+    return (total if reduction == SUM else total / weights), weights, row_max, log_sum
+
+
+def fused_cross_entropy_backward(
+    xp: Any,
+    grad_output: Array,
+    self: Array,
+    target: Array,
+    weight: Array | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Array,
+    row_max: Array,
+    log_sum: Array,
+) -> Array:
+    """The gradient of the logits, 0 in the rows of targets that do not count."""
+    table, target = _as_table(xp, self), flat(xp, target)
+    kept, safe, each = _class_weights(xp, target, weight, table.shape[1], ignore_index, self.dtype)
+    slope = (grad_output / total_weight if reduction == MEAN else grad_output) * each
+    slope = xp.expand_dims(xp.where(kept, slope, xp.zeros_like(slope)), axis=1)
+    less = table - xp.expand_dims(row_max, axis=1) - xp.expand_dims(log_sum, axis=1)
+    classes = xp.reshape(xp.arange(table.shape[1], dtype=xp.int64), (1, -1))
+    chosen = xp.expand_dims(safe, axis=1) == classes
+    found = xp.exp(less) * slope - xp.where(chosen, slope, xp.zeros_like(slope))
+    return xp.reshape(found, self.shape)
