@@ -24,7 +24,6 @@ LACKING = frozenset(
         "as_strided_copy",
         "slice_inverse",
         "_rnn_layer",
-        "_fused_cross_entropy",
         "_fused_gru_cell",
         "_fused_lstm_cell",
     }
