@@ -32,15 +32,15 @@ def instructions(text: str, scalar: str = "float32") -> list[str]:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("r = x * y + x", ["%1 = fmul float %x, %y", "%2 = fadd float %1, %x"]),
+        ("r = x * y + x", ["%1 = fmul contract float %x, %y", "%2 = fadd float %1, %x"]),
         ("r = fma(x, y, x)", ["%1 = call float @llvm.fmuladd.f32(float %x, float %y, float %x)"]),
-        ("r = x ** 2", ["%1 = fmul float %x, %x"]),
-        ("r = squared(-x)", ["%1 = fneg float %x", "%2 = fmul float %1, %1"]),
+        ("r = x ** 2", ["%1 = fmul contract float %x, %x"]),
+        ("r = squared(-x)", ["%1 = fneg float %x", "%2 = fmul contract float %1, %1"]),
         ("r = where(x > 0, x, -1)", [
             "%1 = fcmp ogt float %x, 0x0000000000000000",
             "%2 = select i1 %1, float %x, float 0xBFF0000000000000",
         ]),
-        ("r = x * (2 * 3 - 0.5)", ["%1 = fmul float %x, 0x4016000000000000"]),
+        ("r = x * (2 * 3 - 0.5)", ["%1 = fmul contract float %x, 0x4016000000000000"]),
         ("r = (bits(x) & 7) << 1", [
             "%1 = bitcast float %x to i32",
             "%2 = and i32 %1, 7",
@@ -53,7 +53,7 @@ def instructions(text: str, scalar: str = "float32") -> list[str]:
         ]),
         ("r = bits(wide(x))", ["%1 = fpext float %x to double", "%2 = bitcast double %1 to i64"]),
         ("r = b & (x != x)", ["%1 = fcmp une float %x, %x", "%2 = and i1 %b, %1"]),
-        ("r = 3.5e38 * x", ["%1 = fmul float 0x7FF0000000000000, %x"]),
+        ("r = 3.5e38 * x", ["%1 = fmul contract float 0x7FF0000000000000, %x"]),
     ],
 )  # fmt: skip
 def test_instructions(text: str, expected: list[str]) -> None:

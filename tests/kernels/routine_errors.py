@@ -76,11 +76,34 @@ def _past_quarter_turns(x: Array) -> Array:
     return np.where(np.abs(sine) <= np.abs(cosine), np.arctan(sine / cosine), -np.arctan(cosine / sine))
 
 
+def _cross_entropy(x: Array, y: Array) -> Array:
+    no, yes = np.maximum(np.log1p(-x), -100), np.maximum(np.log(x), -100)
+    return no * (y - 1) - yes * y
+
+
+def _fractions(*given: Array) -> tuple[Array, ...]:
+    """Numbers in [0, 1] for any; NaN stays."""
+    with np.errstate(all="ignore"):
+        return tuple(
+            [np.where(np.abs(a) <= 1, np.abs(a), np.where(np.isinf(a), 1, np.abs(a) % 1)) for a in given]
+        )
+
+
+#: What operands become of functions that others have not: the kernels check that they are in range.
+DOMAINS: Mapping[str, Callable[..., tuple[Array, ...]]] = {"binary_cross_entropy_elements": _fractions}
+
+
+def in_domain(name: str, *given: Array) -> tuple[Array, ...]:
+    """Operands of a function, in its domain."""
+    return DOMAINS[name](*given) if name in DOMAINS else given
+
+
 #: Functions that neither NumPy nor mpmath has.
 OTHERS: Mapping[str, Callable[..., Any]] = {
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "quarter_turns": _quarter_turns,
     "past_quarter_turns": _past_quarter_turns,
+    "binary_cross_entropy_elements": _cross_entropy,
 }
 
 
@@ -200,7 +223,7 @@ def largest_error(
     truth, count = exact(name, dtype)
     count //= share
     worst: tuple[float, tuple[Any, ...]] = (0.0, ())
-    for given in samples(name, dtype, count, step):
+    for given in [in_domain(name, *operands) for operands in samples(name, dtype, count, step)]:
         found = errors(function(*given), truth(*given))
         at = int(np.argmax(found))
         worst = max(worst, (float(found[at]), tuple(a[at].item() for a in given)), key=lambda w: w[0])

@@ -82,8 +82,13 @@ x = m.ones(2).as_subclass(type(m.Tensor)("Special", (m.Tensor,), {PROTOCOL: clas
 OUT_OF_BOUNDS = "m.sparse_coo_tensor([[2]], [1.0], (2,)).shape[0]"
 IMAGE = "x = m.ones(2, 3, 4, 5).to(memory_format=m.channels_last).requires_grad_()\n"
 MASKED = "x, mask = m.ones(3), m.tensor([True, True, False])\n"
+IN_COMPILED = """
+f = m.compile(lambda x: x + m.compiler.is_compiling(), backend="eager")
+f(m.zeros(1)).item()
+"""
 CLAIMS = [
     Claim("Not there", NOT_THERE, False, True),
+    Claim("Compiling", IN_COMPILED, 0.0, 1.0),
     Claim("Autocast", AUTOCAST + "pinv()", True, False),
     Claim("Autocast", AUTOCAST + "batched()", True, False),
     Claim("Autocast", AUTOCAST + "nested()", True, RuntimeError),
