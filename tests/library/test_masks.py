@@ -87,7 +87,7 @@ assert ops.leaky_where(x.to("meta"), m.to("meta")).shape == (3, 4)
 for device in ("dask", "jax"):
     try:
         there = x.to(device)
-    except RuntimeError:  # the library is not installed
+    except ImportError:  # the library is not installed
         continue
     assert tengen.allclose(ops.leaky_where(there, m.to(device)).cpu(), plain)
     assert tengen.allclose(ops.masked_square_loss(there, y.to(device), m.to(device)).cpu(),
