@@ -274,20 +274,17 @@ def _node_parts(kind: Any) -> dict[str, Any]:
 _OF_TEXT: Final = ("treespec_dumps", "treespec_loads")
 
 
-_EVAL_FRAME: Final[dict[str, Any]] = {
-    "OptimizedModule": absent(
-        "torch._dynamo", "OptimizedModule", "`torch.compile` gives back the module itself"
-    ),
-    "is_dynamo_supported": lambda: False,
-}
+def _eval_frame() -> dict[str, Any]:
+    compiled = import_module("tengen.compilation.optimized_module")
+    return {"OptimizedModule": compiled.OptimizedModule, "is_dynamo_supported": lambda: True}
 
 
 def _dynamo() -> dict[str, Any]:
     compiler = import_module("tengen.compiler")
     return {
         "config": SimpleNamespace(suppress_errors=False, cache_size_limit=8, capture_scalar_outputs=False),
-        **_EVAL_FRAME,
-        "eval_frame": SimpleNamespace(**_EVAL_FRAME),
+        **_eval_frame(),
+        "eval_frame": SimpleNamespace(**_eval_frame()),
         "allow_in_graph": _same,
         "assume_constant_result": _same,
         "disable": compiler.disable,
@@ -406,7 +403,7 @@ MODULES: Final[dict[str, str | Callable[[], dict[str, Any]]]] = {
     "torch._C._nn": _core_nn,
     "torch._VF": "tengen.generated.functions",
     "torch._dynamo": _dynamo,
-    "torch._dynamo.eval_frame": lambda: _EVAL_FRAME,
+    "torch._dynamo.eval_frame": _eval_frame,
     # Tensors in an index always go to the operator here, also where vmap maps them.
     "torch._dynamo._trace_wrapped_higher_order_op": lambda: {"TransformGetItemToIndex": nullcontext},
     "torch._inductor": _inductor,

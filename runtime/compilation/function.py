@@ -14,7 +14,7 @@ import numpy as np
 
 from ..core.interception import active
 from ..core.tensor_base import TensorBase
-from ..core.user_stack import program_stacklevel
+from ..core.user_stack import program_stacklevel, warn_once
 from ..random import default_generator
 from ..utils.pytree import tree_flatten
 from . import native
@@ -200,6 +200,8 @@ class Compiled:
         problem = next(filter(None, map(unsuitable, inputs)), "")
         if problem or not native.is_there():
             entry.reason = f"it is given {problem}" if problem else native.MISSING
+            if not problem:
+                warn_once("compile", f"tengen.compile calls functions as they are written: {native.MISSING}")
             self.entries.append(entry)
             return self._function(*args, **keywords)
         before = default_generator.get_state()
