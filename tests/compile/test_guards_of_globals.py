@@ -9,6 +9,7 @@ import functools
 import math
 import types
 from collections import OrderedDict, deque
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -338,6 +339,16 @@ def function_of_tengen() -> Any:
         yield (x() * 100,)
     finally:
         tengen.nn.functional.relu = before
+
+
+@pytest.fixture(autouse=True)
+def globals_as_they_were() -> Iterator[None]:
+    """What rows change of this module's globals is as it was for the next one."""
+    before = dict(globals())
+    yield
+    for name in globals().keys() - before.keys():
+        del globals()[name]
+    globals().update(before)
 
 
 @pytest.mark.parametrize("name", TABLE.rows)
