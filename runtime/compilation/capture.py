@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from tengen.generated.backends import BACKENDS
 from tengen.generated.kernels import ROUTINES
 from tengen.ir.fuse.algebra import sum_of_parts
@@ -196,4 +194,4 @@ def strides_of(tensor: TensorBase) -> tuple[int, ...]:
     return tuple([s // array.itemsize for s in array.strides])
 
 
-__all__ = ["Call", "Captured", "Operand", "captured", "np", "strides_of", "trials"]
+__all__ = ["Call", "Captured", "Operand", "captured", "strides_of", "trials"]

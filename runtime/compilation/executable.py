@@ -13,7 +13,6 @@ import numpy as np
 from tengen.ir.fuse.functions import Called, Module
 from tengen.ir.fuse.memory import ALIGNED, Home, Slot
 from tengen.ir.fuse.nodes import Arg, Node, Product, Result
-from tengen.ir.fuse.scalars import STORED
 
 from .. import fast_paths
 from ..autograd.grad_mode import no_grad
@@ -146,10 +145,7 @@ class _Call:
                 return _within(self.outputs[slot.number], node, slot)
             case Home.RESULT:
                 return self.results[slot.number]
-        begin = self.memory.base + slot.number
-        count = prod(node.shape)
-        dtype = _numpy_dtype(node.dtype)
-        return self.memory.arena[begin : begin + count * STORED[node.dtype][1]].view(dtype)
+        return _elements(self.memory.arena, self.memory.base + slot.number, node)
 
     def seen(self, node: Node, shape: Sequence[int], strides: Sequence[int], offset: int) -> Any:
         """What a view of a node's buffer shows."""
@@ -175,10 +171,15 @@ class _Call:
 
 def _within(array: Any, node: Node, slot: Slot) -> Any:
     """A node's buffer in an array of bytes that several share; any other array itself."""
-    dtype = _numpy_dtype(node.dtype)
-    if array.dtype == dtype or array.dtype != np.uint8 or array.ndim != 1:
+    if array.dtype == np.dtype(node.dtype) or array.dtype != np.uint8 or array.ndim != 1:
         return array
-    return array[slot.offset : slot.offset + prod(node.shape) * dtype.itemsize].view(dtype)
+    return _elements(array, slot.offset, node)
+
+
+def _elements(array: Any, begin: int, node: Node) -> Any:
+    """A node's elements in an array of bytes, from the byte ``begin`` on."""
+    dtype = np.dtype(node.dtype)
+    return array[begin : begin + prod(node.shape) * dtype.itemsize].view(dtype)
 
 
 def _native(function: Any) -> Callable[[_Call], None]:
@@ -226,7 +227,3 @@ def _eager(call: _Call, step: Called) -> None:
         if array.size != prod(result.shape):  # its sizes follow from elements
             raise Failed
         call.take_in(result.number, result, array)
-
-
-def _numpy_dtype(name: str) -> Any:
-    return np.dtype(name)

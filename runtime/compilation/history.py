@@ -7,7 +7,7 @@ is computed again. A derivative of the derivative is that of the graph of operat
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +21,8 @@ from ..autograd import grad
 from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad, grad_mode, no_grad
 from ..core.interception import active
-from ..jit.graph import Graph, Value, replaced, values_in
+from ..jit.graph import Graph, Value, replaced
+from ..jit.interpreter import bound
 from ..random import Generator, default_generator
 from .capture import captured, trials
 from .recorder import Recorded, Unsuitable, recorded, unsuitable
@@ -35,22 +36,9 @@ def run(graph: Graph, tensors: Sequence[Any]) -> list[Any]:
     )
     for node in graph.nodes:
         arguments = replaced(node.arguments, values.__getitem__)
-        if node.unrecorded:
-            with no_grad():
-                result = node.operator(*arguments)
-        else:
-            result = node.operator(*arguments)
-        for value, tensor in zip(values_in(node.result), _tensors(node.result, result), strict=True):
-            values[value] = tensor
+        with no_grad() if node.unrecorded else nullcontext():
+            values.update(bound(node.result, node.operator(*arguments)))
     return [values[value] for value in graph.outputs]
-
-
-def _tensors(structure: Any, result: Any) -> list[Any]:
-    if isinstance(structure, Value):
-        return [result]
-    if isinstance(structure, list | tuple):
-        return [t for s, r in zip(structure, result, strict=True) for t in _tensors(s, r)]
-    return []
 
 
 class History:
@@ -284,4 +272,4 @@ def _differentiable(history: History, tensors: Sequence[Any], grads: Sequence[An
     return dict(zip(history.wanted, found, strict=True))
 
 
-__all__ = ["CompiledFunction", "History", "Made"]
+__all__ = ["CompiledFunction", "History"]

@@ -10,8 +10,8 @@ import numpy as np
 
 from tengen.ir.fuse.functions import module
 from tengen.ir.fuse.memory import Slot
-from tengen.ir.fuse.nodes import Fill, Input, Node, Result, Table, View, live, whole
-from tengen.ir.fuse.views import Shape, contiguous, without_ones
+from tengen.ir.fuse.nodes import Fill, Input, Node, Table, View, live
+from tengen.ir.fuse.views import Shape, contiguous
 
 from ..autograd.grad_mode import no_grad
 from ..core.storage import storage_of
@@ -254,4 +254,4 @@ def _check_aliases(outputs: Sequence[Output], tensors: Sequence[Any]) -> None:
             raise Unsuitable("results are views of one memory")
 
 
-__all__ = ["Given", "Made", "Result", "Shown", "Trace", "made", "seen", "traced", "whole", "without_ones"]
+__all__ = ["Given", "Made", "Shown", "Trace", "made", "seen", "traced"]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from .graph import Graph, Value, replaced, values_in
+from .graph import Graph, Value, replaced
 
 
 def run_graph(graph: Graph, inputs: Sequence[Any], constants: Mapping[Value, Any] | None = None) -> list[Any]:
@@ -20,20 +20,19 @@ def run_graph(graph: Graph, inputs: Sequence[Any], constants: Mapping[Value, Any
     for number, node in enumerate(graph.nodes):
         arguments = replaced(node.arguments, values.__getitem__)
         result = node.operator(*arguments)
-        for value, tensor in zip(values_in(node.result), _tensors(node.result, result), strict=True):
-            values[value] = tensor
+        values.update(bound(node.result, result))
         for value in last.get(number, ()):
             values.pop(value, None)
     return [values[v] for v in graph.outputs]
 
 
-def _tensors(structure: Any, result: Any) -> list[Any]:
-    """The tensors of a result, where the structure has Values."""
+def bound(structure: Any, result: Any) -> Iterator[tuple[Value, Any]]:
+    """The Values of a structure, each with the tensor that stands there in a result."""
     if isinstance(structure, Value):
-        return [result]
-    if isinstance(structure, (list, tuple)):
-        return [t for s, r in zip(structure, result, strict=True) for t in _tensors(s, r)]
-    return []
+        yield structure, result
+    elif isinstance(structure, (list, tuple)):
+        for s, r in zip(structure, result, strict=True):
+            yield from bound(s, r)
 
 
 def _last_uses(graph: Graph) -> dict[int, list[Value]]:
