@@ -189,9 +189,8 @@ class Compiled:
             try:
                 self._compile(entry, call, inputs)
                 if not entry.written and entry.effects is None:
-                    problem = Trial(entry, (inputs, [*inputs, *entry.own], ()), before).difference(
-                        call.result
-                    )
+                    trial = Trial(entry, (inputs, [*inputs, *entry.own], ()), before)
+                    problem = trial.difference(call.result, after)
                 self.entries.append(entry)
                 if problem:
                     self._give_up(entry, problem, warns=True)
