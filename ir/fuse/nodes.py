@@ -41,6 +41,16 @@ class Node:
         """Whether it is computed by loops, with others of the same space."""
         return False
 
+    @property
+    def elements(self) -> tuple[Arg, ...]:
+        """The operands of which it reads one element at each place of its space, which come first."""
+        return self.args
+
+    @property
+    def elsewhere(self) -> tuple[Arg, ...]:
+        """The operands of which it reads other elements."""
+        return self.args[len(self.elements) :]
+
 
 @dataclass(eq=False, slots=True)
 class Input(Node):
@@ -61,6 +71,11 @@ class Fill(Node):
     """One number everywhere: it becomes a part of expressions."""
 
     value: bool | int | float = 0
+
+
+@dataclass(eq=False, slots=True)
+class Places(Node):
+    """All integers: at each place its number, so that what has constant steps is a view of it."""
 
 
 @dataclass(eq=False, slots=True)
@@ -98,7 +113,7 @@ class Reduce(Node):
 
 @dataclass(eq=False, slots=True)
 class Pick(Node):
-    """Elements of ``args[0]`` further on, by ``step`` for each of ``places`` that ``args[1]`` has."""
+    """Elements of ``args[1]`` further on, by ``step`` for each of ``places`` that ``args[0]`` has."""
 
     step: int = 1
     places: int = 0
@@ -106,6 +121,10 @@ class Pick(Node):
     @property
     def is_loops(self) -> bool:
         return True
+
+    @property
+    def elements(self) -> tuple[Arg, ...]:
+        return self.args[:1]
 
 
 @dataclass(eq=False, slots=True)
@@ -122,13 +141,29 @@ class Bound(Node):
 
 @dataclass(eq=False, slots=True)
 class Scatter(Node):
-    """A vector, ``args[2]``, changed at the places ``args[0]`` by ``args[1]``, one after the other.
+    """A copy of ``args[2]``, all of it, or zeros, changed by ``args[1]`` further on, by ``step`` for each of
+    ``places`` that ``args[0]`` has, one after the other.
 
-    ``how`` is set, add or mul. All are contiguous. Without a vector all elements are 0 before.
+    ``steps`` are how far on each of the loops goes, and ``how`` is set, add, mul, max or min.
     """
 
     how: str = "set"
-    count: int = 0  # of places
+    loops: Shape = ()
+    steps: Shape = ()
+    step: int = 1
+    places: int = 0
+
+    @property
+    def space(self) -> Shape:
+        return self.loops
+
+    @property
+    def is_loops(self) -> bool:
+        return True
+
+    @property
+    def elements(self) -> tuple[Arg, ...]:
+        return self.args[:2]
 
 
 @dataclass(eq=False, slots=True)
@@ -250,6 +285,11 @@ class Program:
         node = self._made(("fill", repr(value), dtype), lambda: Fill((), dtype, value=value))
         return View(node, tuple(shape), (0,) * len(shape))
 
+    def numbered(self, shape: Sequence[int], strides: Sequence[int], offset: int) -> View:
+        """Integers in constant steps along each dim."""
+        node = self._made(("places",), lambda: Places((), "int64"))
+        return View(node, tuple(shape), tuple(strides), offset)
+
     def table(self, value: Any, key: Any, shape: Sequence[int], dtype: str) -> View:
         """An array of constants, contiguous; ``key`` is equal for equal ones."""
         node = self._made(("table", key), lambda: Table(without_ones(shape), dtype, value=value))
@@ -307,7 +347,7 @@ class Program:
         stands = View(
             index.node, shape, (*(0,) * len(before), *index.strides, *(0,) * len(behind)), index.offset
         )
-        args, step, places = (given, stands.along(shape)), array.strides[axis], array.shape[axis]
+        args, step, places = (stands.along(shape), given), array.strides[axis], array.shape[axis]
         space = without_ones(shape)
         made = self._made(
             ("pick", args, step, places, space),
@@ -322,15 +362,21 @@ class Program:
         made = self._made(key, lambda: Bound(space, operand.dtype, args, low=low, high=high))
         return whole(made, operand.shape)
 
-    def scatter(self, vector: View, places: View, values: View, how: str) -> View:
-        """A vector changed at places by values; all are whole."""
-        zeros = isinstance(vector.node, Fill) and vector.node.value == 0
-        given = (places, values) if zeros else (places, values, vector)
-        args = tuple([Arg(v.node, (), v.offset) for v in given])
-        space = without_ones(vector.shape)
-        key, count = ("scatter", args, space, places.shape, how), prod(places.shape)
-        made = self._made(key, lambda: Scatter(space, vector.dtype, args, how=how, count=count))
-        return whole(made, vector.shape)
+    def scatter(self, array: View, index: View, values: View, axis: int, how: str) -> View:
+        """An array, which is whole, changed by the slices of values at a vector of indices along an axis."""
+        longer, own = [d for d, n in enumerate(values.shape) if n != 1], contiguous(array.shape)
+        loops, steps = without_ones(values.shape), tuple([0 if d == axis else own[d] for d in longer])
+        at = (1,) * axis + index.shape + (1,) * (len(array.shape) - axis - 1)
+        stands = View(index.node, at, (0,) * axis + index.strides + (0,) * (len(at) - axis - 1), index.offset)
+        args = stands.along(values.shape), values.along(values.shape)
+        if not (isinstance(array.node, Fill) and array.node.value == 0):
+            args = (*args, Arg(array.node, (), array.offset))
+        step, places, space = own[axis], array.shape[axis], without_ones(array.shape)
+        made = self._made(
+            ("scatter", args, how, loops, steps, step, places, space),
+            lambda: Scatter(space, array.dtype, args, None, how, loops, steps, step, places),
+        )
+        return whole(made, array.shape)
 
     def product(self, a: View, b: View, batch: Shape) -> View:
         """Products of matrices that lie as BLAS takes them; their batches have the same shape."""
@@ -397,7 +443,7 @@ class Program:
         if found is None:
             found = self._known[key] = make()
             found.source = self.source
-            if not isinstance(found, Fill | Table):
+            if not isinstance(found, Fill | Table | Places):
                 self.nodes.append(found)
         return found
 

@@ -106,10 +106,10 @@ class Namespace:
         """
         return None
 
-    def scatter(self, array: Any, places: Any, values: Any, how: str = "set") -> Any:
-        """The 1-d ``array`` with ``values`` at ``places``, a copy: ``set``, ``add``, ``mul``,
-        ``min`` or ``max``, one after the other where places are alike."""
-        return self.on_host(_scatter(how), [(array.shape, array.dtype)], array, places, values)[0]
+    def scatter(self, array: Any, places: Any, values: Any, how: str = "set", axis: int = 0) -> Any:
+        """The array with slices of ``values`` at a vector of places along an axis, a copy: ``set``, ``add``,
+        ``mul``, ``min`` or ``max``, one after the other where places are alike."""
+        return self.on_host(_scatter(how, axis), [(array.shape, array.dtype)], array, places, values)[0]
 
     def put(self, array: Any, key: tuple[Any, ...], values: Any) -> Any:
         """The array with ``values`` at a basic key (integers, slices and ``...``), a copy."""
@@ -149,16 +149,21 @@ class Namespace:
 _FOLDS: dict[str, np.ufunc] = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
 
 
-def _scatter(how: str) -> Callable[..., Any]:
+def _scatter(how: str, axis: int) -> Callable[..., Any]:
     def function(array: Any, places: Any, values: Any) -> Any:
-        result = np.array(array)
+        result, key = np.array(array), along(axis, places)
         if how == "set":
-            result[places] = values
+            result[key] = values
         else:
-            _FOLDS[how].at(result, places, values)
+            _FOLDS[how].at(result, key, values)
         return result
 
     return function
+
+
+def along(axis: int, places: Any) -> tuple[Any, ...]:
+    """The key of slices at places along an axis."""
+    return (*(slice(None),) * axis, places)
 
 
 def _dtype(found: Any) -> Any:

@@ -16,7 +16,7 @@ import numpy as np
 from tengen.generated.kernels import ROUTINES
 from tengen.ir.fuse.calls import lies_well
 from tengen.ir.fuse.folds import Fold
-from tengen.ir.fuse.nodes import Fill, Place, View
+from tengen.ir.fuse.nodes import Fill, Place, Places, View
 from tengen.ir.fuse.views import contiguous
 from tengen.ir.lower.instructions import Instructions, Unlowerable
 from tengen.ir.routines import FUNCTIONS
@@ -32,6 +32,7 @@ from .arrays import (
     called,
     filled,
     flattened,
+    has_buffer,
     operation,
     permute_dims as permute_dims,
     power,
@@ -201,7 +202,7 @@ def concat(arrays: Sequence[Array], axis: int = 0) -> Array:
     steps, begin, parts = contiguous(shape), 0, []
     for a in arrays:
         if a.size:
-            given = whole_array(a) if isinstance(a.view.node, Fill) else a
+            given = a if has_buffer(a) else whole_array(a)
             parts.append((given.view, place_of(a.shape, steps, begin * steps[at])))
         begin += a.shape[at]
     if not parts:
@@ -219,41 +220,21 @@ def stack(arrays: Sequence[Array], axis: int = 0) -> Array:
     return concat([expand_dims(a, axis) for a in arrays], axis)
 
 
-class Progression(Array):
-    """An index of places in constant steps: what it takes is a view."""
-
-    __slots__ = ("_values", "slice")
-
-    def __init__(self, values: Any) -> None:
-        self._values, self.dtype = values, values.dtype
-        first, step = int(values[0]), int(values[1] - values[0])
-        behind = first + step * len(values)
-        self.slice = slice(first, behind if behind >= 0 else None, step)
-
-    @property
-    def view(self) -> View:  # type: ignore[override]
-        return table(self._values).view
-
-    @staticmethod
-    def of(values: Any) -> Array:
-        """The index as one, if it is; else as a table."""
-        if values.ndim == 1 and values.size > 1 and values[0] >= 0:
-            steps = np.diff(values)
-            if steps[0] != 0 and bool((steps == steps[0]).all()):
-                return Progression(values)
-        return table(values)
-
-
 def take(x: Array, index: Array, axis: int | None = None) -> Array:
     """The slices at an index along an axis, which has no place before the first or behind the last."""
     if axis is None:
         x, axis = flattened(x), 0
     at = axis % x.ndim
-    if isinstance(index, Progression):
-        key = (slice(None),) * at + (index.slice,)
-        return at_key(x, key)
+    shape = (*x.shape[:at], *index.shape, *x.shape[at + 1 :])
     if x.number is not None or not x.size:
-        return filled((*x.shape[:at], *index.shape, *x.shape[at + 1 :]), x.number or 0, x.dtype)
+        return filled(shape, x.number or 0, x.dtype)
+    if isinstance(index.view.node, Places):  # in constant steps: what it takes is a view
+        step, strides = x.view.strides[at], x.view.strides
+        own = tuple([s * step for s in index.view.strides])
+        return Array(
+            x.view.with_shape(shape, (*strides[:at], *own, *strides[at + 1 :]), index.view.offset * step),
+            x.dtype,
+        )
     given = whole_array(index) if isinstance(index.view.node, Fill) else index
     return Array(program().pick(x.view, astype(given, np.int64).view, at), x.dtype)
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from tengen.ir.expressions import Attribute, Call, Name, walk
 from tengen.ir.fuse.memory import Home, Slot, packed
-from tengen.ir.fuse.nodes import Arg, Bound, Fill, Input, Node, Pointwise, Result, Table, View, live
+from tengen.ir.fuse.nodes import Arg, Bound, Fill, Input, Node, Places, Pointwise, Result, Table, View, live
 
 from ..autograd import grad
 from ..autograd.function import Function
@@ -174,7 +174,7 @@ def _kept(roots: Sequence[Node], late: set[int], early: set[int]) -> list[Node]:
     waiting = list(roots)
     while waiting:
         node = waiting.pop()
-        if id(node) in seen or isinstance(node, Input | Fill | Table):
+        if id(node) in seen or isinstance(node, Input | Fill | Places | Table):
             continue
         seen.add(id(node))
         made_by = node.args[0].node if isinstance(node, Result) else node

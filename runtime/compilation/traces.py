@@ -10,7 +10,7 @@ import numpy as np
 
 from tengen.ir.fuse.functions import module
 from tengen.ir.fuse.memory import Slot
-from tengen.ir.fuse.nodes import Fill, Input, Node, Table, View, live
+from tengen.ir.fuse.nodes import Fill, Input, Node, Places, Table, View, live
 from tengen.ir.fuse.views import Shape, contiguous
 
 from ..autograd.grad_mode import no_grad
@@ -214,7 +214,7 @@ class Layout:
         return self.nodes.index(node)
 
     def _lies(self, view: View, shape: Shape, strides: Shape) -> bool:
-        if isinstance(view.node, Fill | Table | Input):
+        if isinstance(view.node, Fill | Places | Table | Input):
             return False
         return all([a == b or n == 1 for a, b, n in zip(view.strides, strides, shape, strict=True)])
 

@@ -121,3 +121,36 @@ def test_loops_are_merged_where_all_accesses_allow() -> None:
     assert merged((4, 8), [(8, 1), (0, 1)]) == [(4, (0,)), (8, (1,))]
     assert merged((4, 8, 2), [(16, 2, 1), (0, 2, 1)]) == [(4, (0,)), (16, (1, 2))]
     assert merged((), []) == []
+
+
+# -- indices -------------------------------------------------------------------------------------
+
+
+def test_writes_at_indices_are_loops_over_what_is_written() -> None:
+    nodes, groups, memory = passes(
+        lambda t, i, v: t.index_add(0, i, v.exp()), ones(5, 3), tengen.tensor([4, 0]), ones(2, 3)
+    )
+    assert nodes == (
+        "%0 : float32[2, 3] = exp(a0) (input2)\n"
+        "%1 : int64[2] = in [0, 5) (input1)\n"
+        "%2 : float32[5, 3] = add in a copy by [0, 1] and 3 of [2, 3] (%1[1, 0], %0, input0[])"
+    )
+    assert groups == "0: [2]: %0\n1: [2, 3]: %1, late %2"
+    assert memory.endswith("arena: 64")  # of the index alone
+
+
+def test_places_in_constant_steps_are_views() -> None:
+    nodes, _, _ = passes(lambda i: i * tengen.arange(2, 10, 2), tengen.ones(6, 4, dtype=tengen.int64))
+    assert nodes == "%0 : int64[6, 4] = a0 * a1 (input0, places[0, 2] + 2)"
+    nodes, _, _ = passes(lambda x: tengen.unfold_copy(x, 1, 4, 2), ones(6, 8))
+    assert nodes == "%0 : float32[6, 3, 4] = a0 (input0[8, 2, 1])"
+
+
+def test_what_one_later_loop_reads_is_computed_there() -> None:
+    def function(x: tengen.Tensor) -> tengen.Tensor:
+        scaled = x * 2
+        return scaled + (x.sum(0) + 1).sum()
+
+    _, groups, memory = passes(function, ones(4, 8))
+    assert groups == "0: [4, 8]: late %0\n1: []|[8]: %1, row %2\n2: [4, 8]: %3, %4"
+    assert "%3:" not in memory

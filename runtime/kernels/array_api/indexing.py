@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from math import prod
 from typing import Any
@@ -122,23 +123,31 @@ def scatter_along(
     places = flat(xp, _places_along(xp, self, d, index))
     if is_array(src) and src.ndim:
         src = flat(xp, src[tuple([slice(n) for n in index.shape or (1,)])])
-    return _folded(xp, self, places, src, fold, include_self)
+    return _folded(xp, self, (self.size,), 0, places, src, fold, include_self)
 
 
-def _folded(xp: Any, self: Array, places: Array, values: Any, fold: str, include_self: bool) -> Array:
-    """``self`` with values, or a number, at flat places, together with what is there as a fold says."""
-    start = flat(xp, self)
-    values = xp.broadcast_to(as_array(xp, values, self), places.shape)
+def _folded(
+    xp: Any, self: Array, shape: Shape, axis: int, places: Array, values: Any, fold: str, include_self: bool
+) -> Array:
+    """``self``, taken as of a shape, with slices of values, or a number, at places along an axis, together
+    with what is there as a fold says."""
+    full = (*shape[:axis], *places.shape, *shape[axis + 1 :])
+    start, values = xp.reshape(self, shape), xp.broadcast_to(as_array(xp, values, self), full)
     if not include_self:
         identity = xp.scalar(host_scatter.identity_of(fold, xp.numpy_dtype(self.dtype)).item(), self.dtype)
-        start = xp.scatter(start, places, xp.broadcast_to(identity, places.shape), "set")
-    result = xp.scatter(start, places, cast(xp, values, self.dtype), host_scatter.FOLDS[fold])
+        start = xp.scatter(start, places, xp.broadcast_to(identity, full), "set", axis)
+    result = xp.scatter(start, places, cast(xp, values, self.dtype), host_scatter.FOLDS[fold], axis)
     if fold == "mean":
-        ones = xp.ones(places.shape, dtype=xp.int64)
-        counts = xp.scatter(xp.zeros(start.shape, dtype=xp.int64), places, ones, "add") + int(include_self)
+        counts = _counts(xp, places, shape[axis], xp.int64) + int(include_self)
         counts = cast(xp, xp.where(counts < 1, xp.ones_like(counts), counts), self.dtype)
+        counts = xp.reshape(counts, (-1, *(1,) * (len(shape) - axis - 1)))
         result = xp.floor_divide(result, counts) if is_integral(xp, self) else result / counts
     return xp.reshape(result, self.shape)
+
+
+def _counts(xp: Any, places: Array, size: int, dtype: Any) -> Array:
+    """How often each place is there."""
+    return xp.scatter(xp.zeros((size,), dtype=dtype), places, xp.ones(places.shape, dtype=dtype), "add")
 
 
 # -- slices along a dimension ----------------------------------------------------------------------
@@ -162,17 +171,6 @@ def gather_slices(xp: Any, check: Check, self: Array, dim: int, index: Array, wh
     return xp.take(self, xp.reshape(index, (-1,)), axis=d)
 
 
-def _rows(xp: Any, shape: Shape, dim: int, index: Array) -> Array:
-    """The flat places of the slices at ``index`` along ``dim``."""
-    index = _from_front(xp, xp.reshape(index, (-1,)), shape[dim] if shape else 1)
-    if not shape:
-        return index
-    own = [1] * len(shape)
-    own[dim] = index.shape[0]
-    full = (*shape[:dim], index.shape[0], *shape[dim + 1 :])
-    return _along(xp, shape, dim, xp.broadcast_to(xp.reshape(index, tuple(own)), full))
-
-
 def scatter_slices(
     xp: Any,
     check: Check,
@@ -193,29 +191,29 @@ def scatter_slices(
     host_scatter.check_fold(fold, xp.numpy_dtype(self.dtype))
     if not index.size:
         return self
-    error = RuntimeError if fold == "sum" and include_self else IndexError
-    index = check_bounds(xp, index, self.shape[d] if self.ndim else 1, d, error)
+    adds, shape = fold == "sum" and include_self, tuple(self.shape) or (1,)
+    index = check_bounds(xp, index, shape[d], d, RuntimeError if adds else IndexError)
+    places, behind = flat(xp, cast(xp, index, xp.int64)), (-1, *(1,) * (len(shape) - d - 1))
     source = source if factor == 1 else source * number_of(factor, self.dtype, xp)
+    source = xp.reshape(source, (*shape[:d], index.size, *shape[d + 1 :]))
     if by_count:
-        at = flat(xp, cast(xp, index, xp.int64))
-        ones = xp.ones((index.size,), dtype=source.dtype)
-        counts = xp.scatter(xp.zeros((self.shape[d],), dtype=source.dtype), at, ones, "add")
-        inner = prod(self.shape[d + 1 :])
-        source = xp.reshape(source, (-1, index.size, inner)) / xp.reshape(xp.at(counts, at), (-1, 1))
-    places = _rows(xp, tuple(self.shape), d, index)
-    made = _folded(xp, self, flat(xp, places), flat(xp, source), fold, include_self)
-    if skipped is None:
+        source = source / xp.reshape(xp.at(_counts(xp, places, shape[d], source.dtype), places), behind)
+    stays = skipped is not None and 0 <= skipped < shape[d]
+    if stays and adds:  # what changes nothing, not even the sign of a zero
+        source = xp.where(xp.reshape(places == skipped, behind), as_array(xp, -0.0, source), source)
+    made = _folded(xp, self, shape, d, places, source, fold, include_self)
+    if adds or not stays:
         return made
-    number = xp.reshape(xp.arange(self.shape[d], dtype=xp.int64), (-1,) + (1,) * (self.ndim - d - 1))
-    return xp.where(number == skipped, self, made)
+    return xp.where(xp.reshape(xp.arange(shape[d], dtype=xp.int64), behind) == skipped, self, made)
 
 
 def fill_slices(xp: Any, check: Check, self: Array, dim: int, index: Array, value: Any) -> Array:
     """``self`` with a number or a 0-d array in the slices at ``index`` along ``dim``; it may be negative."""
     d = check(xp, self, dim, index, value)
-    index = check_bounds(xp, index, self.shape[d] if self.ndim else 1, d, IndexError, negative=True)
-    places = flat(xp, _rows(xp, tuple(self.shape), d, index))
-    return _folded(xp, self, places, as_scalar(xp, value, self.dtype), "set", True)
+    shape = tuple(self.shape) or (1,)
+    index = check_bounds(xp, index, shape[d], d, IndexError, negative=True)
+    places = flat(xp, _from_front(xp, index, shape[d]))
+    return _folded(xp, self, shape, d, places, as_scalar(xp, value, self.dtype), "set", True)
 
 
 def as_scalar(xp: Any, value: Any, dtype: Any) -> Operand:
@@ -259,7 +257,7 @@ def scatter_flat(
     host_scatter.check_fold(fold, xp.numpy_dtype(self.dtype))
     if not index.size:
         return self
-    return _folded(xp, self, _flat_places(xp, self, index), source, fold, include_self)
+    return _folded(xp, self, (self.size,), 0, _flat_places(xp, self, index), source, fold, include_self)
 
 
 # -- advanced indices --------------------------------------------------------------------------------
@@ -276,8 +274,24 @@ def _without_masks(xp: Any, indices: Indices) -> list[Array | None]:
     return found
 
 
-def _advanced(xp: Any, shape: Shape, indices: Indices) -> Array:
-    """The flat places that advanced indices mean, in the shape of the result."""
+@dataclass(frozen=True, slots=True)
+class _Advanced:
+    """What advanced indices mean: one index, of the dims ``order[before: behind]`` as of one."""
+
+    order: list[int]
+    before: int
+    behind: int
+    places: Array
+    shape: tuple[int, ...]  # of the result
+
+    def merged(self, xp: Any, array: Array) -> Array:
+        """The array with the dims that indices are of as one."""
+        array = xp.permute_dims(array, tuple(self.order))
+        before, behind = array.shape[: self.before], array.shape[self.behind :]
+        return xp.reshape(array, (*before, prod(array.shape[self.before : self.behind]), *behind))
+
+
+def _advanced(xp: Any, shape: Shape, indices: Indices) -> _Advanced:
     if not indices:
         raise IndexError("at least one index must be provided")
     indices = _without_masks(xp, indices)
@@ -285,35 +299,24 @@ def _advanced(xp: Any, shape: Shape, indices: Indices) -> Array:
         raise IndexError(f"too many indices for tensor of dimension {len(shape)} (got {len(indices)})")
     result = index_shape(tuple(shape), [None if i is None else _described(xp, i) for i in indices])
     given = [d for d, i in enumerate(indices) if i is not None]
-    count = max([i.ndim for i in indices if i is not None], default=0)
     adjacent = not given or given == list(range(given[0], given[-1] + 1))
     before = given[0] if given and adjacent else 0
     rest = [d for d in range(len(shape)) if d not in given]
-    places: Any = xp.zeros((), dtype=xp.int64)
-    for d, size in enumerate(shape):
-        step = prod(shape[d + 1 :])
-        if d in given:
-            index = indices[d]
-            index = check_bounds(xp, index, size, d, IndexError, negative=True)
-            own = _from_front(xp, index, size) * step
-            behind = len(result) - before - count
-            own = xp.reshape(own, (*(1,) * (before + count - own.ndim), *own.shape, *(1,) * behind))
-        else:
-            number = rest.index(d)
-            at = number if number < before else number + count
-            full = [1] * len(result)
-            full[at] = size
-            own = xp.from_host((np.arange(size, dtype=np.int64) * step).reshape(full))
-        places = places + own
-    return xp.broadcast_to(places, result)
+    places: Any = None
+    for d in given:
+        index = check_bounds(xp, indices[d], shape[d], d, IndexError, negative=True)
+        index = _from_front(xp, index, shape[d])
+        places = index if places is None else places * shape[d] + index
+    places = xp.zeros((1,), dtype=xp.int64) if places is None else flat(xp, places)
+    return _Advanced([*rest[:before], *given, *rest[before:]], before, before + len(given), places, result)
 
 
 def index(xp: Any, self: Array, indices: Indices) -> Array:
     """``self[indices]``: index arrays are broadcast and take the place of their dims."""
-    places = _advanced(xp, tuple(self.shape), indices)
-    if not places.size:
-        return xp.zeros(places.shape, dtype=self.dtype)
-    return xp.reshape(xp.at(flat(xp, self), flat(xp, places)), places.shape)
+    wanted = _advanced(xp, tuple(self.shape), indices)
+    if 0 in wanted.shape:
+        return xp.zeros(wanted.shape, dtype=self.dtype)
+    return xp.reshape(xp.take(wanted.merged(xp, self), wanted.places, axis=wanted.before), wanted.shape)
 
 
 def index_put(xp: Any, self: Array, indices: Indices, values: Array, accumulate: bool) -> Array:
@@ -327,18 +330,22 @@ def index_put(xp: Any, self: Array, indices: Indices, values: Array, accumulate:
     if whole and values.size == 1:
         value = xp.reshape(values, ())
         return xp.where(first, self + value if accumulate else value, self)
-    places = _advanced(xp, tuple(self.shape), indices)
-    while values.ndim > places.ndim and values.shape[0] == 1:
+    wanted = _advanced(xp, tuple(self.shape), indices)
+    while values.ndim > len(wanted.shape) and values.shape[0] == 1:
         values = xp.reshape(values, values.shape[1:])
     try:
-        np.broadcast_to(np.empty(values.shape, np.bool_), places.shape)
+        np.broadcast_to(np.empty(values.shape, np.bool_), wanted.shape)
     except ValueError:
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing "
-            f"result of shape {list(places.shape)}"
+            f"result of shape {list(wanted.shape)}"
         ) from None
-    values = flat(xp, xp.broadcast_to(values, places.shape))
-    return _folded(xp, self, flat(xp, places), values, "sum" if accumulate else "set", True)
+    array, axis, places = wanted.merged(xp, self), wanted.before, wanted.places
+    values = xp.broadcast_to(values, wanted.shape)
+    values = xp.reshape(values, (*array.shape[:axis], *places.shape, *array.shape[axis + 1 :]))
+    made = _folded(xp, array, array.shape, axis, places, values, "sum" if accumulate else "set", True)
+    made = xp.reshape(made, tuple([self.shape[d] for d in wanted.order]))
+    return xp.permute_dims(made, tuple(np.argsort(wanted.order).tolist()))
 
 
 def index_backward(xp: Any, grad: Array, sizes: Shape, indices: Indices) -> Array:
