@@ -11,7 +11,7 @@ from ..lower.instructions import Instructions
 from ..lower.loops import ACCESS, Memory
 from .folds import Fold
 from .memory import Home, Plan
-from .nodes import Arg, Bound, Input, Node, Pick, Places, Pointwise, Reduce, Scatter, Table
+from .nodes import Arg, Checked, Input, Node, Pick, Places, Pointwise, Reduce, Scatter, Table
 from .scalars import STORED, Scalars
 from .schedule import Group
 from .views import Shape, contiguous, merged
@@ -254,8 +254,8 @@ class Loops:
         if isinstance(node, Pick):
             return self._picked(node)
         operand = self._operand(node.args[0]) if node.args else ""
-        if isinstance(node, Bound):
-            self._check(node, operand)
+        if isinstance(node, Checked):
+            self._check(self._operand(node.args[1]))
             return operand
         assert isinstance(node, Pointwise)
         operands = [(self._operand(arg), arg.node.dtype) for arg in node.args]
@@ -275,10 +275,12 @@ class Loops:
             copy_all(self.body, node, target, self.function.pointer(arg.node, arg.offset))
 
     def _scatter(self, node: Scatter) -> None:
-        """Change an element. Elements of one loop are others where it goes along no index."""
+        """Change an element. Those of the innermost loop are others where it goes on in constant steps."""
         index, values = node.args
         pointer = self._further(node, self.function.pointer(node, 0), node.steps)
-        apart = bool(self.row) and not index.strides[self.row[-1][1][-1]]
+        steps = index.strides if isinstance(index.node, Places) else (0,) * len(node.steps)
+        inner = self.row[-1][1][-1] if self.row else None
+        apart = inner is not None and bool(node.steps[inner] or steps[inner])
         scalars, mark, value = self.function.scalars, ACCESS if apart else "", self._operand(values)
         if node.how != "set":
             value = met(self.body, node.how, node.dtype, scalars.load(node.dtype, pointer, mark), value)
@@ -293,12 +295,11 @@ class Loops:
         place = self.body.add(f"add i64 {first}, {self.body.add(f'mul i64 {index}, {node.step}')}")
         return self.function.at(STORED[node.dtype][0], base, place)
 
-    def _check(self, node: Bound, operand: str) -> None:
-        """Note it in the function's status where an element is out of range."""
-        beyond = self.body.add(f"sub i64 {operand}, {node.low}")
-        wrong = self.body.add(f"icmp uge i64 {beyond}, {node.high - node.low}")
-        before, noted = self.function.get("i32", STATUS), self.body.add(f"zext i1 {wrong} to i32")
-        self.function.set("i32", self.body.add(f"or i32 {before}, {noted}"), STATUS)
+    def _check(self, condition: str) -> None:
+        """Note it in the function's status where a condition does not hold."""
+        before, holds = self.function.get("i32", STATUS), self.body.add(f"zext i1 {condition} to i32")
+        wrong = self.body.add(f"xor i32 {holds}, 1")
+        self.function.set("i32", self.body.add(f"or i32 {before}, {wrong}"), STATUS)
 
     # -- reductions --------------------------------------------------------------------------
 

@@ -128,11 +128,8 @@ class Pick(Node):
 
 
 @dataclass(eq=False, slots=True)
-class Bound(Node):
-    """``args[0]``, of which each element is at least ``low`` and below ``high``: another one is an error."""
-
-    low: int = 0
-    high: int = 0
+class Checked(Node):
+    """``args[0]``, provided that ``args[1]`` is true: an element of which it is not is an error."""
 
     @property
     def is_loops(self) -> bool:
@@ -344,10 +341,7 @@ class Program:
         gone = (0,) * len(index.shape)
         beside = (*array.strides[:axis], *gone, *array.strides[axis + 1 :])
         given = View(array.node, shape, beside, array.offset).along(shape)
-        stands = View(
-            index.node, shape, (*(0,) * len(before), *index.strides, *(0,) * len(behind)), index.offset
-        )
-        args, step, places = (stands.along(shape), given), array.strides[axis], array.shape[axis]
+        args, step, places = (self._beside(index, shape, axis), given), array.strides[axis], array.shape[axis]
         space = without_ones(shape)
         made = self._made(
             ("pick", args, step, places, space),
@@ -355,28 +349,39 @@ class Program:
         )
         return whole(made, shape)
 
-    def bound(self, operand: View, low: int, high: int) -> View:
-        """The operand, of which each element must be in a range."""
-        args, space = (operand.along(operand.shape),), without_ones(operand.shape)
-        key = ("bound", args, low, high, space)
-        made = self._made(key, lambda: Bound(space, operand.dtype, args, low=low, high=high))
+    def checked(self, operand: View, condition: View) -> View:
+        """The operand, provided that a condition holds for each element."""
+        args = operand.along(operand.shape), condition.along(operand.shape)
+        space = without_ones(operand.shape)
+        made = self._made(("checked", args, space), lambda: Checked(space, operand.dtype, args))
         return whole(made, operand.shape)
 
     def scatter(self, array: View, index: View, values: View, axis: int, how: str) -> View:
-        """An array, which is whole, changed by the slices of values at a vector of indices along an axis."""
-        longer, own = [d for d, n in enumerate(values.shape) if n != 1], contiguous(array.shape)
-        loops, steps = without_ones(values.shape), tuple([0 if d == axis else own[d] for d in longer])
-        at = (1,) * axis + index.shape + (1,) * (len(array.shape) - axis - 1)
-        stands = View(index.node, at, (0,) * axis + index.strides + (0,) * (len(at) - axis - 1), index.offset)
-        args = stands.along(values.shape), values.along(values.shape)
+        """An array, which is whole, changed at an index along an axis by values of the shape of a pick."""
+        own, count = contiguous(array.shape), len(index.shape)
+        beside = (*own[:axis], *(0,) * count, *own[axis + 1 :])
+        steps = tuple([s for s, n in zip(beside, values.shape, strict=True) if n != 1])
+        args = self._beside(index, values.shape, axis), values.along(values.shape)
         if not (isinstance(array.node, Fill) and array.node.value == 0):
             args = (*args, Arg(array.node, (), array.offset))
-        step, places, space = own[axis], array.shape[axis], without_ones(array.shape)
+        step, places, space, loops = (
+            own[axis],
+            array.shape[axis],
+            without_ones(array.shape),
+            without_ones(values.shape),
+        )
         made = self._made(
             ("scatter", args, how, loops, steps, step, places, space),
             lambda: Scatter(space, array.dtype, args, None, how, loops, steps, step, places),
         )
         return whole(made, array.shape)
+
+    @staticmethod
+    def _beside(index: View, shape: Shape, axis: int) -> Arg:
+        """An index along a shape in which its dims begin at an axis."""
+        behind = len(shape) - axis - len(index.shape)
+        strides = (*(0,) * axis, *index.strides, *(0,) * behind)
+        return View(index.node, shape, strides, index.offset).along(shape)
 
     def product(self, a: View, b: View, batch: Shape) -> View:
         """Products of matrices that lie as BLAS takes them; their batches have the same shape."""

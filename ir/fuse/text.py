@@ -8,7 +8,6 @@ from ..writer import write
 from .memory import Plan
 from .nodes import (
     Arg,
-    Bound,
     Eager,
     Fill,
     Input,
@@ -65,8 +64,6 @@ def _what(node: Node) -> str:
         case Scatter():
             start = "a copy" if node.elsewhere else "0"
             return f"{node.how} in {start} by {list(node.steps)} and {node.step} of {list(node.loops)}"
-        case Bound():
-            return f"in [{node.low}, {node.high})"
         case Product():
             return f"product {node.sizes}"
         case Pieces():

@@ -15,7 +15,7 @@ import numpy as np
 
 from tengen.ir.expressions import Attribute, Call, Name, walk
 from tengen.ir.fuse.memory import Home, Slot, packed
-from tengen.ir.fuse.nodes import Arg, Bound, Fill, Input, Node, Places, Pointwise, Result, Table, View, live
+from tengen.ir.fuse.nodes import Arg, Checked, Fill, Input, Node, Places, Pointwise, Result, Table, View, live
 
 from ..autograd import grad
 from ..autograd.function import Function
@@ -187,7 +187,7 @@ def _kept(roots: Sequence[Node], late: set[int], early: set[int]) -> list[Node]:
 
 def _is_cheap(node: Node) -> bool:
     """Whether a node is computed again rather than kept: arithmetic of single elements."""
-    if isinstance(node, Bound):
+    if isinstance(node, Checked):
         return True
     if not isinstance(node, Pointwise):
         return False

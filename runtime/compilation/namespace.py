@@ -14,7 +14,7 @@ from tengen.ir.fuse.views import contiguous
 from tengen.ir.fuse.writes import scatters
 from tengen.ir.lower.instructions import Unlowerable
 
-from ..array_libraries.library import ArrayLibrary, Like, Namespace
+from ..array_libraries.library import ArrayLibrary, Check, Holds, Like, Namespace
 from . import functions
 from .arrays import (
     Array,
@@ -47,18 +47,22 @@ class ProgramNamespace(Namespace):
     def elementwise(self, wanted: Callable[..., Any]) -> Callable[..., Any]:
         raise Unlowerable("a function of NumPy's arrays")
 
-    def at(self, array: Any, places: Any) -> Any:
-        return take(array, places, 0)
+    def at(self, array: Any, places: Any, axis: int = 0) -> Any:
+        return take(array, places, axis)
 
     def known(self, array: Any) -> Any:
         return array if isinstance(array, np.ndarray) else None
 
-    def checked(self, array: Any, check: Callable[[Any], None], within: tuple[int, int] | None = None) -> Any:
-        if within is None:
+    def checked(self, array: Any, check: Check, holds: Holds | None = None) -> Any:
+        if holds is None:
             raise Unlowerable("the values are checked")
-        if array.dtype.kind != "i":
-            raise Unlowerable(f"an index of {array.dtype}")
-        return Array(program().bound(astype(array, np.int64).view, *within), np.dtype("int64"))
+        given = astype(array, np.int64) if array.dtype.kind == "i" else array
+        condition = holds(given)
+        if condition.number is None:
+            return Array(program().checked(given.view, condition.view), given.dtype)
+        if not condition.number:
+            raise Unlowerable("it is an error")
+        return given
 
     def scatter(self, array: Any, places: Any, values: Any, how: str = "set", axis: int = 0) -> Any:
         if not scatters(how, array.dtype.name):

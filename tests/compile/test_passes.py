@@ -132,18 +132,21 @@ def test_writes_at_indices_are_loops_over_what_is_written() -> None:
     )
     assert nodes == (
         "%0 : float32[2, 3] = exp(a0) (input2)\n"
-        "%1 : int64[2] = in [0, 5) (input1)\n"
-        "%2 : float32[5, 3] = add in a copy by [0, 1] and 3 of [2, 3] (%1[1, 0], %0, input0[])"
+        "%1 : bool[2] = a0 >= 0 (input1)\n"
+        "%2 : bool[2] = a0 < 5 (input1)\n"
+        "%3 : bool[2] = a0 & a1 (%1, %2)\n"
+        "%4 : int64[2] = checked (input1, %3)\n"
+        "%5 : float32[5, 3] = add in a copy by [0, 1] and 3 of [2, 3] (%4[1, 0], %0, input0[])"
     )
-    assert groups == "0: [2]: %0\n1: [2, 3]: %1, late %2"
+    assert groups == "0: [2]: %0, %1, %2, %3\n1: [2, 3]: %4, late %5"
     assert memory.endswith("arena: 64")  # of the index alone
 
 
 def test_places_in_constant_steps_are_views() -> None:
     nodes, _, _ = passes(lambda i: i * tengen.arange(2, 10, 2), tengen.ones(6, 4, dtype=tengen.int64))
     assert nodes == "%0 : int64[6, 4] = a0 * a1 (input0, places[0, 2] + 2)"
-    nodes, _, _ = passes(lambda x: tengen.unfold_copy(x, 1, 4, 2), ones(6, 8))
-    assert nodes == "%0 : float32[6, 3, 4] = a0 (input0[8, 2, 1])"
+    nodes, _, _ = passes(lambda x: tengen.unfold_copy(x, 1, 4, 2) + 1, ones(6, 8))
+    assert nodes == "%0 : float32[6, 3, 4] = a0 + 1.0 (input0[8, 2, 1])"
 
 
 def test_what_one_later_loop_reads_is_computed_there() -> None:

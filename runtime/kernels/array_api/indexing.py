@@ -14,7 +14,18 @@ from .. import index as host_index, index_checks as checks, scatter as host_scat
 from ..creation import check_scalar
 from ..index import check_index_put, index_shape
 from ..nn import embedding as host_embedding
-from .common import Array, as_array, cast, flat, is_array, is_bool, is_integral, moved_back, number_of
+from .common import (
+    Array,
+    as_array,
+    cast,
+    flat,
+    in_range,
+    is_array,
+    is_bool,
+    is_integral,
+    moved_back,
+    number_of,
+)
 
 Mask = Any
 Operand = Any
@@ -29,7 +40,7 @@ def check_bounds(
 ) -> Array:
     """The index, of which what is out of range is an error as of NumPy's kernels, as soon as it is known."""
     check = partial(checks.check_bounds, size=size, dim=dim, error=error, negative=negative)
-    return xp.checked(index, check, (-size if negative else 0, size))
+    return xp.checked(index, check, in_range(-size if negative else 0, size))
 
 
 def _from_front(xp: Any, index: Array, size: int) -> Array:
@@ -79,7 +90,7 @@ def gather_along(xp: Any, check: Check, self: Array, dim: int, index: Array) -> 
     if not index.size:
         return xp.zeros(index.shape, dtype=self.dtype)
     places = _places_along(xp, self, d, index)
-    return xp.reshape(xp.at(flat(xp, self), flat(xp, places)), index.shape)
+    return xp.reshape(xp.at(flat(xp, self), places), index.shape)
 
 
 def _places_along(xp: Any, self: Array, d: int, index: Array) -> Array:
@@ -162,9 +173,8 @@ def gather_slices(xp: Any, check: Check, self: Array, dim: int, index: Array, wh
     """The slices of ``self`` along ``dim`` at ``index``, 1-d or 0-d, or ``whole``, of any shape."""
     d = check(xp, self, dim, index)
     if whole:
-        index = xp.checked(index, partial(_check_in_range, self.shape[d]), (0, self.shape[d]))
-        found = xp.take(self, flat(xp, index), axis=d)
-        return xp.reshape(found, (*self.shape[:d], *index.shape, *self.shape[d + 1 :]))
+        index = xp.checked(index, partial(_check_in_range, self.shape[d]), in_range(0, self.shape[d]))
+        return xp.at(self, index, d)
     if not self.ndim:
         return self
     index = check_bounds(xp, index, self.shape[d], d, IndexError)
@@ -316,7 +326,7 @@ def index(xp: Any, self: Array, indices: Indices) -> Array:
     wanted = _advanced(xp, tuple(self.shape), indices)
     if 0 in wanted.shape:
         return xp.zeros(wanted.shape, dtype=self.dtype)
-    return xp.reshape(xp.take(wanted.merged(xp, self), wanted.places, axis=wanted.before), wanted.shape)
+    return xp.reshape(xp.at(wanted.merged(xp, self), wanted.places, wanted.before), wanted.shape)
 
 
 def index_put(xp: Any, self: Array, indices: Indices, values: Array, accumulate: bool) -> Array:

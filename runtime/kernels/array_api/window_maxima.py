@@ -12,8 +12,7 @@ import numpy as np
 from ..index_checks import all_in_range
 from ..move_plans import FormOfWindows, plan_of
 from ..window_sums import check_windows
-from .common import Array, as_array, flat, is_real
-from .window_sums import seen
+from .common import Array, as_array, flat, in_range, is_real
 
 Results = tuple[Array, Array]
 
@@ -28,8 +27,8 @@ def maxima_of_windows(xp: Any, form: FormOfWindows, self: Array, *arguments: Any
     best, where = self, xp.from_host(numbers)
     for axis, taps in reversed(plan.taps):
         behind = (1,) * (self.ndim - axis - 1)
-        value = seen(xp, best, axis, taps.nearest[1])
-        best, where = _chosen(xp, value, seen(xp, where, axis, taps.nearest[1]), axis + 1)
+        value, place = [xp.at(x, xp.constant(taps.nearest[1]), axis) for x in (best, where)]
+        best, where = _chosen(xp, value, place, axis + 1)
         if taps.nothing is not None:
             nothing = xp.from_host(taps.nothing.reshape(-1, *behind))
             best = xp.where(nothing, as_array(xp, _least(xp, self), self), best)
@@ -61,7 +60,7 @@ def maxima_of_windows_back(
     zeros = xp.zeros((prod(plan.source),), dtype=grad_output.dtype)
     if 0 in (*plan.source, *plan.shape):
         return xp.reshape(zeros, plan.source)
-    indices = xp.checked(indices, partial(_check_places, plan.plane))
+    indices = xp.checked(indices, partial(_check_places, plan.plane), in_range(0, plan.plane))
     rows = xp.from_host(np.arange(prod(plan.source) // plan.plane, dtype=np.int64)[:, None] * plan.plane)
     places = flat(xp, xp.reshape(indices, (-1, plan.count)) + rows)
     return xp.reshape(xp.scatter(zeros, places, flat(xp, grad_output), "add"), plan.source)
