@@ -128,6 +128,15 @@ def _fold(fold: str, x: Array, axis: Axes = None, keepdims: bool = False, dtype:
     return reshape(Array(view, x.dtype), shape)
 
 
+def _place(fold: str, x: Array, axis: int | None = None, keepdims: bool = False) -> Array:
+    """The first place of an extreme, or of a NaN."""
+    given, at = (x, axis) if axis is not None else (flattened(x), 0)
+    best, count = _fold(fold, given, at, True), given.shape[at]
+    numbers = reshape(arange(count), [count if d == at % given.ndim else 1 for d in range(given.ndim)])
+    found = _fold("min", where((given == best) | (given != given), numbers, count), at, keepdims)
+    return reshape(found, (1,) * x.ndim) if keepdims and axis is None else found
+
+
 def mean(x: Array, axis: Axes = None, keepdims: bool = False) -> Array:
     axes = _axes(axis, x.ndim)
     return _fold("sum", x, axis, keepdims) / float(product([x.shape[d] for d in axes]))
@@ -341,6 +350,7 @@ abs, pow = absolute, power
 finfo, iinfo = np.finfo, np.iinfo
 sum, prod = partial(_fold, "sum"), partial(_fold, "prod")
 max, min = partial(_fold, "max"), partial(_fold, "min")
+argmax, argmin = partial(_place, "max"), partial(_place, "min")
 any, all = partial(_fold, "any"), partial(_fold, "all")
 maximum, minimum = partial(_extreme, "maximum", ">"), partial(_extreme, "minimum", "<")
 floor, ceil = partial(_of_floats, "floor"), partial(_of_floats, "ceil")

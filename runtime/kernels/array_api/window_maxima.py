@@ -15,6 +15,8 @@ from ..window_sums import check_windows
 from .common import Array, as_array, flat, in_range, is_real
 
 Results = tuple[Array, Array]
+#: How many elements are compared one after the other.
+FEW = 8
 
 
 def maxima_of_windows(xp: Any, form: FormOfWindows, self: Array, *arguments: Any) -> Results:
@@ -41,6 +43,14 @@ def _least(xp: Any, self: Array) -> Any:
 
 def _chosen(xp: Any, values: Array, places: Array, axis: int) -> Results:
     """The maximum along an axis, the first of equal ones or the last NaN, and which place it is at."""
+    if values.shape[axis] <= FEW:
+        taps = [(slice(None),) * axis + (tap,) for tap in range(values.shape[axis])]
+        best, where = values[taps[0]], places[taps[0]]
+        for tap in taps[1:]:
+            value = values[tap]
+            chosen = (value > best) | (value != value)
+            best, where = xp.where(chosen, value, best), xp.where(chosen, places[tap], where)
+        return best, where
     tap = xp.argmax(values, axis=axis, keepdims=True)
     if is_real(xp, values):
         unknown = xp.astype(xp.flip(values != values, axis=axis), xp.uint8)
