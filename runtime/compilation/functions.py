@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
-from functools import partial
+from functools import partial, reduce
+from itertools import product as iterated
 from math import e as e, inf as inf, nan as nan, pi as pi, prod as product
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 from tengen.generated.kernels import ROUTINES
 from tengen.ir.fuse.calls import lies_well
 from tengen.ir.fuse.folds import Fold
-from tengen.ir.fuse.nodes import Fill, Place, Places, View
+from tengen.ir.fuse.nodes import Fill, Input, Pieces, Place, Places, Product, Reduce, Result, Scatter, View
 from tengen.ir.fuse.views import contiguous
 from tengen.ir.lower.instructions import Instructions, Unlowerable
 from tengen.ir.routines import FUNCTIONS
@@ -44,6 +45,10 @@ from .arrays import (
 )
 
 Axes = int | Sequence[int] | None
+#: Of how many elements a reduction is so many operations.
+FEW = 8
+#: Of what all elements are in memory, whoever reads them.
+_IN_MEMORY = Input | Result | Product | Reduce | Scatter | Pieces
 
 
 def __getattr__(name: str) -> Any:
@@ -119,6 +124,8 @@ def _fold(fold: str, x: Array, axis: Axes = None, keepdims: bool = False, dtype:
         # One element: what a fold starts from changes no number but the sign of a zero.
         found = operation("+", x, 0) if fold in ("sum", "max", "min") and x.dtype.kind == "f" else x
         return reshape(found, shape)
+    if _is_short(x, axes):
+        return reshape(reduce(_STEPS[fold], _slices(x, axes)), shape)
     if not Fold(Instructions(), fold, x.dtype.name).lowers:
         raise Unlowerable(f"the {fold} of {x.dtype}")
     if fold in ("max", "min") and not product([x.shape[d] for d in axes]):
@@ -126,6 +133,20 @@ def _fold(fold: str, x: Array, axis: Axes = None, keepdims: bool = False, dtype:
     given = whole_array(x) if isinstance(x.view.node, Fill) else x
     view = program().reduce(fold, given.view, axes, x.dtype.name)
     return reshape(Array(view, x.dtype), shape)
+
+
+def _is_short(x: Array, axes: Sequence[int]) -> bool:
+    """Whether a reduction is few operations of slices: not where rows are computed for it alone."""
+    if product([x.shape[d] for d in axes]) > FEW:
+        return False
+    is_row = x.view.is_whole and builtins.max(axes) == x.ndim - 1
+    return not is_row or isinstance(x.view.node, _IN_MEMORY)
+
+
+def _slices(x: Array, axes: Sequence[int]) -> list[Array]:
+    """The slices at all places along axes."""
+    places = iterated(*[range(n) if d in axes else [slice(None)] for d, n in enumerate(x.shape)])
+    return [at_key(x, key) for key in places]
 
 
 def _place(fold: str, x: Array, axis: int | None = None, keepdims: bool = False) -> Array:
@@ -362,3 +383,5 @@ less, less_equal = partial(operation, "<"), partial(operation, "<=")
 greater, greater_equal = partial(operation, ">"), partial(operation, ">=")
 bitwise_and, bitwise_or = partial(operation, "&"), partial(operation, "|")
 bitwise_xor = partial(operation, "^")
+#: How one more element comes to a reduction.
+_STEPS = {"sum": add, "prod": multiply, "max": maximum, "min": minimum, "any": bitwise_or, "all": bitwise_and}

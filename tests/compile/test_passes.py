@@ -46,14 +46,23 @@ def test_elementwise_operators_are_one_loop() -> None:
 
 
 def test_reductions_are_passes_over_rows() -> None:
-    _, groups, memory = passes(lambda x: tengen.softmax(x, -1), ones(4, 8))
-    assert groups == "0: [4]|[8]: row %0; %1, %2, row %3; %4"
+    _, groups, memory = passes(lambda x: tengen.softmax(x, -1), ones(4, 80))
+    assert groups == "0: [4]|[80]: row %0; %1, %2, row %3; %4"
     assert "row" in memory  # what a later pass reads is kept for one row at a time
 
 
 def test_other_reductions_are_known_behind_the_loops() -> None:
-    _, groups, _ = passes(lambda x: (x * 2, (x * 2).sum(0)), ones(4, 8))
-    assert groups == "0: [4, 8]: %0, late %1"
+    _, groups, _ = passes(lambda x: (x * 2, (x * 2).sum(0)), ones(40, 8))
+    assert groups == "0: [40, 8]: %0, late %1"
+
+
+def test_short_reductions_are_operations_of_slices() -> None:
+    nodes, _, _ = passes(lambda x: x.sum(0), ones(3, 8))
+    assert nodes == (
+        "%0 : float32[8] = a0 + a1 (input0[1], input0[1] + 8)\n%1 : float32[8] = a0 + a1 (%0, input0[1] + 16)"
+    )
+    nodes, _, _ = passes(lambda x: (x * x).sum(1), ones(8, 3))
+    assert "sum over [1] of [8, 3]" in nodes  # whose elements are in registers
 
 
 def test_views_are_no_nodes() -> None:
@@ -154,6 +163,6 @@ def test_what_one_later_loop_reads_is_computed_there() -> None:
         scaled = x * 2
         return scaled + (x.sum(0) + 1).sum()
 
-    _, groups, memory = passes(function, ones(4, 8))
-    assert groups == "0: [4, 8]: late %0\n1: []|[8]: %1, row %2\n2: [4, 8]: %3, %4"
+    _, groups, memory = passes(function, ones(40, 80))
+    assert groups == "0: [40, 80]: late %0\n1: []|[80]: %1, row %2\n2: [40, 80]: %3, %4"
     assert "%3:" not in memory
