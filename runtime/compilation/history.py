@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -186,10 +187,10 @@ def _kept(roots: Sequence[Node], late: set[int], early: set[int]) -> list[Node]:
 
 
 def _is_cheap(node: Node) -> bool:
-    """Whether a node is computed again rather than kept: arithmetic of single elements."""
+    """Whether a node is computed again rather than kept: arithmetic of single elements, which are at hand."""
     if isinstance(node, Checked):
         return True
-    if not isinstance(node, Pointwise):
+    if not isinstance(node, Pointwise) or any([_is_gathered(arg, node) for arg in node.args]):
         return False
     routines = trials().routines
     for part in walk(node.expr):
@@ -197,6 +198,13 @@ def _is_cheap(node: Node) -> bool:
             case Call(Name(name) | Attribute(Name("xp"), name)) if name in routines:
                 return False
     return True
+
+
+def _is_gathered(arg: Arg, node: Node) -> bool:
+    """Whether an operand would be computed in memory again, to be read from there: windows of it."""
+    if not isinstance(arg.node, Pointwise) or arg.is_in_step(node.space):
+        return False
+    return prod(arg.node.shape) >= prod(node.space)
 
 
 def _cloned(

@@ -12,7 +12,7 @@ import numpy as np
 from ..index_checks import all_in_range
 from ..move_plans import FormOfWindows, plan_of
 from ..window_sums import check_windows
-from .common import Array, as_array, flat, in_range, is_real
+from .common import Array, as_array, in_range, is_real
 
 Results = tuple[Array, Array]
 #: How many elements are compared one after the other.
@@ -72,8 +72,8 @@ def maxima_of_windows_back(
         return xp.reshape(zeros, plan.source)
     indices = xp.checked(indices, partial(_check_places, plan.plane), in_range(0, plan.plane))
     rows = xp.from_host(np.arange(prod(plan.source) // plan.plane, dtype=np.int64)[:, None] * plan.plane)
-    places = flat(xp, xp.reshape(indices, (-1, plan.count)) + rows)
-    return xp.reshape(xp.scatter(zeros, places, flat(xp, grad_output), "add"), plan.source)
+    places = xp.reshape(indices, (-1, plan.count)) + rows
+    return xp.reshape(xp.scatter(zeros, places, xp.reshape(grad_output, places.shape), "add"), plan.source)
 
 
 def _check_places(size: int, indices: Any) -> None:
