@@ -276,7 +276,7 @@ class Loops:
 
     def _scatter(self, node: Scatter) -> None:
         """Change an element. Those of the innermost loop are others where it goes on in constant steps."""
-        index, values = node.args
+        index, values = node.elements
         pointer = self._further(node, self.function.pointer(node, 0), node.steps)
         steps = index.strides if isinstance(index.node, Places) else (0,) * len(node.steps)
         inner = self.row[-1][1][-1] if self.row else None

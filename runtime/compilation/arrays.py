@@ -114,6 +114,8 @@ class Array:
     def __xor__(self, other: Any) -> Array:
         return operation("^", self, other)
 
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
     def __pow__(self, other: Any) -> Array:
         return power(self, other)
 
@@ -139,7 +141,7 @@ class Array:
         return operation(">=", self, other)
 
     def __neg__(self) -> Array:
-        return operation("-x", self)
+        return 0 - self if self.dtype.kind == "i" else operation("-x", self)
 
     def __pos__(self) -> Array:
         return self
@@ -278,6 +280,8 @@ def where(condition: Any, then: Any, otherwise: Any) -> Array:
     if condition.number is not None:
         chosen = given[0] if condition.number else given[1]
         return broadcast_to(chosen, np.broadcast_shapes(condition.shape, *[a.shape for a in given]))
+    if dtype.kind == "i" and None not in [a.number for a in given]:  # of which no dtype tells
+        return astype(condition, dtype) * (given[0] - given[1]) + given[1]
     names = (Name("a0"), Name("a1"), Name("a2"))
     return pointwise(Call(Name("where"), names), (condition, *given), dtype)
 

@@ -137,7 +137,7 @@ def _fold(fold: str, x: Array, axis: Axes = None, keepdims: bool = False, dtype:
 
 def _is_short(x: Array, axes: Sequence[int]) -> bool:
     """Whether a reduction is few operations of slices: not where rows are computed for it alone."""
-    if product([x.shape[d] for d in axes]) > FEW:
+    if not 0 < product([x.shape[d] for d in axes]) <= FEW:
         return False
     is_row = x.view.is_whole and builtins.max(axes) == x.ndim - 1
     return not is_row or isinstance(x.view.node, _IN_MEMORY)
@@ -266,6 +266,7 @@ def take(x: Array, index: Array, axis: int | None = None) -> Array:
             x.dtype,
         )
     given = whole_array(index) if isinstance(index.view.node, Fill) else index
+    x = x if has_buffer(x) else whole_array(x)
     return Array(program().pick(x.view, astype(given, np.int64).view, at), x.dtype)
 
 

@@ -58,11 +58,11 @@ class ProgramNamespace(Namespace):
             raise Unlowerable("the values are checked")
         given = astype(array, np.int64) if array.dtype.kind == "i" else array
         condition = holds(given)
+        if condition.number or not condition.size:
+            return given
         if condition.number is None:
             return Array(program().checked(given.view, condition.view), given.dtype)
-        if not condition.number:
-            raise Unlowerable("it is an error")
-        return given
+        raise Unlowerable("it is an error")
 
     def scatter(self, array: Any, places: Any, values: Any, how: str = "set", axis: int = 0) -> Any:
         if not scatters(how, array.dtype.name):
