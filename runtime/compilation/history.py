@@ -113,7 +113,7 @@ class History:
             if any([id(arg.node) in late for arg in node.args]):
                 late.add(id(node))
         early = {id(node) for node in live(program.nodes, layout.nodes)}
-        back = Layout(self.captured, [])
+        back = Layout(self.captured, [], dense=True)
         described = [back.output(view, tensor) for view, tensor in zip(grads, examples, strict=True)]
         needed = _kept(back.nodes, late, early)
         # What is an output, or a kernel's result, is an array of its own; all else shares one.

@@ -183,10 +183,13 @@ def made(
 
 
 class Layout:
-    """The buffers of outputs, each of a node, that lie as the function's own results do."""
+    """The buffers of outputs, each of a node, that lie as the function's own results do.
 
-    def __init__(self, found: Captured, inputs: Sequence[Any]) -> None:
-        self.program, self.inputs = found.program, inputs
+    Where they may be ``dense``, as gradients may, they are so in place of gaps.
+    """
+
+    def __init__(self, found: Captured, inputs: Sequence[Any], dense: bool = False) -> None:
+        self.program, self.inputs, self.dense = found.program, inputs, dense
         self.nodes: list[Node] = []
         self.shapes: list[Shape] = []
         self._storages: dict[Node, int] = {}
@@ -229,7 +232,9 @@ class Layout:
         physical = tuple([shape[d] for d in order])
         dense = dict(zip(order, contiguous(physical), strict=True))
         if 0 not in shape and any([dense[d] != strides[d] and shape[d] != 1 for d in order]):
-            raise Unsuitable("a result lies in memory with gaps, or twice in one place")
+            if not self.dense:
+                raise Unsuitable("a result lies in memory with gaps, or twice in one place")
+            strides = tuple([dense[d] for d in range(len(shape))])
         turned = view.with_shape(physical, tuple([view.strides[d] for d in order]))
         node = _unique(self.program, turned)
         self._storages[node] = id(storage_of(tensor))
