@@ -151,10 +151,10 @@ class DaskNamespace(Namespace):
         return called
 
     def at(self, array: Any, places: Any, axis: int = 0) -> Any:
+        shape = (*array.shape[:axis], *places.shape, *array.shape[axis + 1 :])
         if not is_lazy(places):
-            return super().at(array, places, axis)
-        like = ((*array.shape[:axis], *places.shape, *array.shape[axis + 1 :]), array.dtype)
-        return self.on_host(lambda a, i: a.take(i, axis), [like], array, places)[0]
+            return da.take(array, places.reshape(-1), axis=axis).reshape(shape)
+        return self.on_host(lambda a, i: a.take(i, axis), [(shape, array.dtype)], array, places)[0]
 
     def known(self, array: Any) -> Any:
         return None if is_lazy(array) else array

@@ -44,7 +44,7 @@ def _least(xp: Any, self: Array) -> Any:
 def _chosen(xp: Any, values: Array, places: Array, axis: int) -> Results:
     """The maximum along an axis, the first of equal ones or the last NaN, and which place it is at."""
     if values.shape[axis] <= FEW:
-        taps = [(slice(None),) * axis + (tap,) for tap in range(values.shape[axis])]
+        taps = [(*(slice(None),) * axis, tap, ...) for tap in range(values.shape[axis])]
         best, where = values[taps[0]], places[taps[0]]
         for tap in taps[1:]:
             value = values[tap]
