@@ -22,6 +22,7 @@ from tengen.ir.fuse.views import contiguous
 from tengen.ir.lower.instructions import Instructions, Unlowerable
 from tengen.ir.routines import FUNCTIONS
 
+from ..core.costs import UNROLLED
 from ..core.scalar_type import dtype as scalar_type
 from .arrays import (
     Array,
@@ -45,8 +46,6 @@ from .arrays import (
 )
 
 Axes = int | Sequence[int] | None
-#: Of how many elements a reduction is so many operations.
-FEW = 8
 #: Of what all elements are in memory, whoever reads them.
 _IN_MEMORY = Input | Result | Product | Reduce | Scatter | Pieces
 
@@ -137,7 +136,7 @@ def _fold(fold: str, x: Array, axis: Axes = None, keepdims: bool = False, dtype:
 
 def _is_short(x: Array, axes: Sequence[int]) -> bool:
     """Whether a reduction is few operations of slices: not where rows are computed for it alone."""
-    if not 0 < product([x.shape[d] for d in axes]) <= FEW:
+    if not 0 < product([x.shape[d] for d in axes]) <= UNROLLED:
         return False
     is_row = x.view.is_whole and builtins.max(axes) == x.ndim - 1
     return not is_row or isinstance(x.view.node, _IN_MEMORY)

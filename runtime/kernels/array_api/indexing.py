@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from math import prod
 from typing import Any
@@ -14,18 +13,7 @@ from .. import index as host_index, index_checks as checks, scatter as host_scat
 from ..creation import check_scalar
 from ..index import check_index_put, index_shape
 from ..nn import embedding as host_embedding
-from .common import (
-    Array,
-    as_array,
-    cast,
-    flat,
-    in_range,
-    is_array,
-    is_bool,
-    is_integral,
-    moved_back,
-    number_of,
-)
+from .common import Array, as_array, cast, flat, in_range, is_array, is_bool, is_integral, number_of
 
 Mask = Any
 Operand = Any
@@ -46,18 +34,6 @@ def check_bounds(
 def _from_front(xp: Any, index: Array, size: int) -> Array:
     index = cast(xp, index, xp.int64)
     return xp.where(index < 0, index + size, index)
-
-
-def _along(xp: Any, shape: Shape, dim: int, index: Array) -> Array:
-    """The flat places in an array of ``shape`` of an index along ``dim``, the other dims in step."""
-    places = index * prod(shape[dim + 1 :])
-    for d, n in enumerate(index.shape):
-        if d != dim:
-            steps = np.arange(n, dtype=np.int64) * prod(shape[d + 1 :])
-            own = [1] * index.ndim
-            own[d] = n
-            places = places + xp.from_host(steps.reshape(own))
-    return places
 
 
 def _described(xp: Any, array: Array) -> Any:
@@ -89,15 +65,19 @@ def gather_along(xp: Any, check: Check, self: Array, dim: int, index: Array) -> 
     d = check(xp, self, dim, index)
     if not index.size:
         return xp.zeros(index.shape, dtype=self.dtype)
-    places = _places_along(xp, self, d, index)
-    return xp.reshape(xp.at(flat(xp, self), places), index.shape)
+    return xp.reshape(xp.at(flat(xp, self), _places_along(xp, self, d, index)), index.shape)
 
 
-def _places_along(xp: Any, self: Array, d: int, index: Array) -> Array:
-    """The places in the flattened ``self`` of ``index`` along ``d``, the other dims in step."""
+def _places_along(xp: Any, self: Array, dim: int, index: Array) -> Array:
+    """The places in the flattened ``self`` of ``index`` along ``dim``, the other dims in step."""
     shape = tuple(self.shape) or (1,)
-    index = check_bounds(xp, index, shape[d], d, RuntimeError)
-    return _along(xp, shape, d, cast(xp, xp.reshape(index, index.shape or (1,)), xp.int64))
+    index = cast(xp, check_bounds(xp, index, shape[dim], dim, RuntimeError), xp.int64)
+    places = xp.reshape(index, index.shape or (1,)) * prod(shape[dim + 1 :])
+    for d, n in enumerate(places.shape):
+        if d != dim:
+            steps = np.arange(n, dtype=np.int64) * prod(shape[d + 1 :])
+            places = places + xp.from_host(steps.reshape([n if e == d else 1 for e in range(places.ndim)]))
+    return places
 
 
 def in_corner(xp: Any, self: Array, sizes: Shape) -> Array:
@@ -106,8 +86,7 @@ def in_corner(xp: Any, self: Array, sizes: Shape) -> Array:
         return self
     if not len(sizes):
         return xp.reshape(self, ())
-    corner = tuple([slice(n) for n in self.shape])
-    return moved_back(xp, lambda a: a[corner], self, sizes)
+    return xp.put(xp.zeros(tuple(sizes), dtype=self.dtype), tuple([slice(n) for n in self.shape]), self)
 
 
 def zeros_of(xp: Any, sizes: Shape, like: Array) -> Array:
@@ -131,9 +110,9 @@ def scatter_along(
     host_scatter.check_fold(fold, xp.numpy_dtype(self.dtype))
     if not index.size:
         return self
-    places = flat(xp, _places_along(xp, self, d, index))
+    places = _places_along(xp, self, d, index)
     if is_array(src) and src.ndim:
-        src = flat(xp, src[tuple([slice(n) for n in index.shape or (1,)])])
+        src = src[tuple([slice(n) for n in places.shape])]
     return _folded(xp, self, (self.size,), 0, places, src, fold, include_self)
 
 
@@ -241,13 +220,12 @@ def gather_flat(xp: Any, self: Array, index: Array) -> Array:
     """The elements at places of the flattened ``self``, in the shape of ``index``."""
     if not index.size:
         return xp.zeros(index.shape, dtype=self.dtype)
-    return xp.reshape(xp.at(flat(xp, self), _flat_places(xp, self, index)), index.shape)
+    return xp.at(flat(xp, self), _flat_places(xp, self, index))
 
 
 def _flat_places(xp: Any, self: Array, index: Array) -> Array:
-    """``index``, which counts from either end of the flattened ``self``, flat and from its front."""
-    index = check_bounds(xp, index, self.size, 0, IndexError, negative=True)
-    return flat(xp, _from_front(xp, flat(xp, index), self.size))
+    """``index``, which counts from either end of the flattened ``self``, from its front."""
+    return _from_front(xp, check_bounds(xp, index, self.size, 0, IndexError, negative=True), self.size)
 
 
 def scatter_flat(
@@ -263,7 +241,7 @@ def scatter_flat(
     if is_array(source):
         given = [_described(xp, a) for a in (self, index, source)]
         host_index.check_scatter_flat(*given)
-        source = flat(xp, source)
+        source = xp.reshape(source, index.shape)
     host_scatter.check_fold(fold, xp.numpy_dtype(self.dtype))
     if not index.size:
         return self
@@ -284,30 +262,16 @@ def _without_masks(xp: Any, indices: Indices) -> list[Array | None]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Advanced:
-    """What advanced indices mean: one index, of the dims ``order[before: behind]`` as of one."""
-
-    order: list[int]
-    before: int
-    behind: int
-    places: Array
-    shape: tuple[int, ...]  # of the result
-
-    def merged(self, xp: Any, array: Array) -> Array:
-        """The array with the dims that indices are of as one."""
-        array = xp.permute_dims(array, tuple(self.order))
-        before, behind = array.shape[: self.before], array.shape[self.behind :]
-        return xp.reshape(array, (*before, prod(array.shape[self.before : self.behind]), *behind))
-
-
-def _advanced(xp: Any, shape: Shape, indices: Indices) -> _Advanced:
+def _advanced(xp: Any, self: Array, indices: Indices) -> tuple[Array, int, Array, Shape, list[int]]:
+    """Advanced indices as one: the array with their dims as one, which one that is, the places there, the
+    result's shape, and the order of the dims."""
+    shape = tuple(self.shape)
     if not indices:
         raise IndexError("at least one index must be provided")
     indices = _without_masks(xp, indices)
     if len(indices) > len(shape):
         raise IndexError(f"too many indices for tensor of dimension {len(shape)} (got {len(indices)})")
-    result = index_shape(tuple(shape), [None if i is None else _described(xp, i) for i in indices])
+    result = index_shape(shape, [None if i is None else _described(xp, i) for i in indices])
     given = [d for d, i in enumerate(indices) if i is not None]
     adjacent = not given or given == list(range(given[0], given[-1] + 1))
     before = given[0] if given and adjacent else 0
@@ -318,15 +282,18 @@ def _advanced(xp: Any, shape: Shape, indices: Indices) -> _Advanced:
         index = _from_front(xp, index, shape[d])
         places = index if places is None else places * shape[d] + index
     places = xp.zeros((1,), dtype=xp.int64) if places is None else flat(xp, places)
-    return _Advanced([*rest[:before], *given, *rest[before:]], before, before + len(given), places, result)
+    array = xp.permute_dims(self, (*rest[:before], *given, *rest[before:]))
+    behind = before + len(given)
+    merged = (*array.shape[:before], prod(array.shape[before:behind]), *array.shape[behind:])
+    return xp.reshape(array, merged), before, places, result, [*rest[:before], *given, *rest[before:]]
 
 
 def index(xp: Any, self: Array, indices: Indices) -> Array:
     """``self[indices]``: index arrays are broadcast and take the place of their dims."""
-    wanted = _advanced(xp, tuple(self.shape), indices)
-    if 0 in wanted.shape:
-        return xp.zeros(wanted.shape, dtype=self.dtype)
-    return xp.reshape(xp.at(wanted.merged(xp, self), wanted.places, wanted.before), wanted.shape)
+    array, axis, places, shape, _ = _advanced(xp, self, indices)
+    if 0 in shape:
+        return xp.zeros(shape, dtype=self.dtype)
+    return xp.reshape(xp.at(array, places, axis), shape)
 
 
 def index_put(xp: Any, self: Array, indices: Indices, values: Array, accumulate: bool) -> Array:
@@ -340,22 +307,21 @@ def index_put(xp: Any, self: Array, indices: Indices, values: Array, accumulate:
     if whole and values.size == 1:
         value = xp.reshape(values, ())
         return xp.where(first, self + value if accumulate else value, self)
-    wanted = _advanced(xp, tuple(self.shape), indices)
-    while values.ndim > len(wanted.shape) and values.shape[0] == 1:
+    array, axis, places, shape, order = _advanced(xp, self, indices)
+    while values.ndim > len(shape) and values.shape[0] == 1:
         values = xp.reshape(values, values.shape[1:])
     try:
-        np.broadcast_to(np.empty(values.shape, np.bool_), wanted.shape)
+        np.broadcast_to(np.empty(values.shape, np.bool_), shape)
     except ValueError:
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing "
-            f"result of shape {list(wanted.shape)}"
+            f"result of shape {list(shape)}"
         ) from None
-    array, axis, places = wanted.merged(xp, self), wanted.before, wanted.places
-    values = xp.broadcast_to(values, wanted.shape)
-    values = xp.reshape(values, (*array.shape[:axis], *places.shape, *array.shape[axis + 1 :]))
+    full = (*array.shape[:axis], *places.shape, *array.shape[axis + 1 :])
+    values = xp.reshape(xp.broadcast_to(values, shape), full)
     made = _folded(xp, array, array.shape, axis, places, values, "sum" if accumulate else "set", True)
-    made = xp.reshape(made, tuple([self.shape[d] for d in wanted.order]))
-    return xp.permute_dims(made, tuple(np.argsort(wanted.order).tolist()))
+    made = xp.reshape(made, tuple([self.shape[d] for d in order]))
+    return xp.permute_dims(made, tuple(np.argsort(order).tolist()))
 
 
 def index_backward(xp: Any, grad: Array, sizes: Shape, indices: Indices) -> Array:

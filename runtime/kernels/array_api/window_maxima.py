@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from ...core.costs import UNROLLED
 from ..index_checks import all_in_range
 from ..move_plans import FormOfWindows, plan_of
 from ..window_sums import check_windows
 from .common import Array, as_array, in_range, is_real
 
 Results = tuple[Array, Array]
-#: How many elements are compared one after the other.
-FEW = 8
 
 
 def maxima_of_windows(xp: Any, form: FormOfWindows, self: Array, *arguments: Any) -> Results:
@@ -43,7 +42,7 @@ def _least(xp: Any, self: Array) -> Any:
 
 def _chosen(xp: Any, values: Array, places: Array, axis: int) -> Results:
     """The maximum along an axis, the first of equal ones or the last NaN, and which place it is at."""
-    if values.shape[axis] <= FEW:
+    if values.shape[axis] <= UNROLLED:
         taps = [(*(slice(None),) * axis, tap, ...) for tap in range(values.shape[axis])]
         best, where = values[taps[0]], places[taps[0]]
         for tap in taps[1:]:
