@@ -361,7 +361,7 @@ class Program:
         own, count = contiguous(array.shape), len(index.shape)
         beside = (*own[:axis], *(0,) * count, *own[axis + 1 :])
         steps = tuple([s for s, n in zip(beside, values.shape, strict=True) if n != 1])
-        args = self._beside(index, values.shape, axis), values.along(values.shape)
+        args: tuple[Arg, ...] = self._beside(index, values.shape, axis), values.along(values.shape)
         if not (isinstance(array.node, Fill) and array.node.value == 0):
             args = (*args, Arg(array.node, (), array.offset))
         step, places, space, loops = (

@@ -25,7 +25,8 @@ Shape = tuple[int, ...]
 #: The shape and the dtype of a result.
 Like = tuple[Shape, Any]
 #: What raises an error for values, and what tells of each element of an array whether there is none.
-Check, Holds = Callable[[Any], None], Callable[[Any], Any]
+Check = Callable[[Any], None]
+Holds = Callable[[Any], Any]
 
 
 class Namespace:

@@ -22,7 +22,6 @@ from tengen.ir.fuse.views import contiguous
 from tengen.ir.lower.instructions import Instructions, Unlowerable
 from tengen.ir.routines import FUNCTIONS
 
-from ..core.costs import UNROLLED
 from ..core.scalar_type import dtype as scalar_type
 from .arrays import (
     Array,
@@ -46,6 +45,8 @@ from .arrays import (
 )
 
 Axes = int | Sequence[int] | None
+#: Of how many elements a reduction is so many operations.
+STEPS = 8
 #: Of what all elements are in memory, whoever reads them.
 _IN_MEMORY = Input | Result | Product | Reduce | Scatter | Pieces
 
@@ -124,7 +125,7 @@ def _fold(fold: str, x: Array, axis: Axes = None, keepdims: bool = False, dtype:
         found = operation("+", x, 0) if fold in ("sum", "max", "min") and x.dtype.kind == "f" else x
         return reshape(found, shape)
     if _is_short(x, axes):
-        return reshape(reduce(_STEPS[fold], _slices(x, axes)), shape)
+        return reshape(reduce(_BY_ELEMENT[fold], _slices(x, axes)), shape)
     if not Fold(Instructions(), fold, x.dtype.name).lowers:
         raise Unlowerable(f"the {fold} of {x.dtype}")
     if fold in ("max", "min") and not product([x.shape[d] for d in axes]):
@@ -136,7 +137,7 @@ def _fold(fold: str, x: Array, axis: Axes = None, keepdims: bool = False, dtype:
 
 def _is_short(x: Array, axes: Sequence[int]) -> bool:
     """Whether a reduction is few operations of slices: not where rows are computed for it alone."""
-    if not 0 < product([x.shape[d] for d in axes]) <= UNROLLED:
+    if not 0 < product([x.shape[d] for d in axes]) <= STEPS:
         return False
     is_row = x.view.is_whole and builtins.max(axes) == x.ndim - 1
     return not is_row or isinstance(x.view.node, _IN_MEMORY)
@@ -384,4 +385,11 @@ greater, greater_equal = partial(operation, ">"), partial(operation, ">=")
 bitwise_and, bitwise_or = partial(operation, "&"), partial(operation, "|")
 bitwise_xor = partial(operation, "^")
 #: How one more element comes to a reduction.
-_STEPS = {"sum": add, "prod": multiply, "max": maximum, "min": minimum, "any": bitwise_or, "all": bitwise_and}
+_BY_ELEMENT = {
+    "sum": add,
+    "prod": multiply,
+    "max": maximum,
+    "min": minimum,
+    "any": bitwise_or,
+    "all": bitwise_and,
+}

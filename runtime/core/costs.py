@@ -69,9 +69,6 @@ MAPPED: Final = 5 << 20
 #: Up to so many elements native kernels go along rows that are not contiguous; of more these are copied.
 STRIDED_ROWS: Final = 1 << 10
 
-#: What comes of so many elements is written as operations of each, where a program or a library fuses them.
-UNROLLED: Final = 8
-
 # -- from where on another way pays --------------------------------------------------------------------
 
 #: Scans of so many elements may run side by side: so many lanes, or the parts of lanes that are as long, are

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from ...core.costs import UNROLLED
 from ..index_checks import all_in_range
 from ..move_plans import FormOfWindows, plan_of
 from ..window_sums import check_windows
@@ -42,22 +41,20 @@ def _least(xp: Any, self: Array) -> Any:
 
 def _chosen(xp: Any, values: Array, places: Array, axis: int) -> Results:
     """The maximum along an axis, the first of equal ones or the last NaN, and which place it is at."""
-    if values.shape[axis] <= UNROLLED:
-        taps = [(*(slice(None),) * axis, tap, ...) for tap in range(values.shape[axis])]
-        best, where = values[taps[0]], places[taps[0]]
-        for tap in taps[1:]:
-            value = values[tap]
-            chosen = (value > best) | (value != value)
-            best, where = xp.where(chosen, value, best), xp.where(chosen, places[tap], where)
-        return best, where
-    tap = xp.argmax(values, axis=axis, keepdims=True)
-    if is_real(xp, values):
-        unknown = xp.astype(xp.flip(values != values, axis=axis), xp.uint8)
-        last = values.shape[axis] - 1 - xp.argmax(unknown, axis=axis, keepdims=True)
-        tap = xp.where(xp.any(unknown != 0, axis=axis, keepdims=True), last, tap)
-    tap = xp.astype(tap, xp.int64)
-    best, where = [xp.take_along_axis(x, tap, axis=axis) for x in (values, places)]
-    return xp.squeeze(best, axis=axis), xp.squeeze(where, axis=axis)
+    before, count = (slice(None),) * axis, values.shape[axis]
+    if count == 1:
+        return values[(*before, 0, ...)], places[(*before, 0, ...)]
+    pairs = [(*before, slice(begin, count - count % 2, 2), ...) for begin in (0, 1)]
+    found = _chosen(xp, *_greater(xp, *[(values[key], places[key]) for key in pairs]), axis)
+    if count % 2:
+        found = _greater(xp, found, (values[(*before, -1, ...)], places[(*before, -1, ...)]))
+    return found
+
+
+def _greater(xp: Any, first: Results, second: Results) -> Results:
+    """The second where it is greater, or NaN, and else the first."""
+    chosen = (second[0] > first[0]) | (second[0] != second[0])
+    return xp.where(chosen, second[0], first[0]), xp.where(chosen, second[1], first[1])
 
 
 def maxima_of_windows_back(
