@@ -148,6 +148,48 @@ def regression_of_arrays(J: Any) -> Program:
     return lambda w, x, y: (jax.grad(loss)(w, x, y), jax.hessian(loss)(w, x, y))
 
 
+def words(T: Any) -> Program:
+    F = T.nn.functional
+    return lambda i, y, table, w: F.cross_entropy(F.embedding(i, table) @ w, y)
+
+
+def words_of_arrays(J: Any) -> Program:
+    return lambda i, y, table, w: _cross_entropy(J, table[i] @ w, y)
+
+
+def _cross_entropy(J: Any, logits: Any, classes: Any) -> Any:
+    import jax
+
+    rows = jax.nn.log_softmax(logits)
+    return -J.take_along_axis(rows, classes[:, None], 1).mean()
+
+
+def images(T: Any) -> Program:
+    F = T.nn.functional
+
+    def run(x: Any, y: Any, k: Any, b: Any, kk: Any, bb: Any, w: Any, c: Any) -> Any:
+        h = F.max_pool2d(T.relu(F.conv2d(x, k, b, padding=1)), 2)
+        h = F.max_pool2d(T.relu(F.conv2d(h, kk, bb, padding=1)), 2)
+        return F.cross_entropy(h.flatten(1) @ w + c, y)
+
+    return run
+
+
+def images_of_arrays(J: Any) -> Program:
+    from jax import lax
+
+    def layer(x: Any, k: Any, b: Any) -> Any:
+        h = lax.conv_general_dilated(x, k, (1, 1), "SAME") + b[:, None, None]
+        h = J.maximum(h, 0)
+        return lax.reduce_window(h, -J.inf, lax.max, (1, 1, 2, 2), (1, 1, 2, 2), "VALID")
+
+    def run(x: Any, y: Any, k: Any, b: Any, kk: Any, bb: Any, w: Any, c: Any) -> Any:
+        h = layer(layer(x, k, b), kk, bb)
+        return _cross_entropy(J, h.reshape(len(h), -1) @ w + c, y)
+
+    return run
+
+
 _LAYERS = (784, 256, 128, 10)
 _PARAMETERS = [p for n, m in pairwise(_LAYERS) for p in (normal(n, m, scale=n**-0.5), normal(m, scale=0.1))]
 _SMALL = [p for _ in range(3) for p in (normal(64, 64, scale=0.1), normal(64, scale=0.1))]
@@ -184,6 +226,32 @@ WORKLOADS: dict[
         recurrent_of_arrays,
         [normal(50, 16, 64), normal(64, 64, scale=0.1), normal(64, 64, scale=0.1), normal(64)],
         (1, 2, 3),
+    ),
+    "embedding, cross-entropy: 512 of 10000x64, 1000": (
+        words,
+        words_of_arrays,
+        [
+            RNG.integers(0, 10000, 512),
+            RNG.integers(0, 1000, 512),
+            normal(10000, 64),
+            normal(64, 1000, scale=0.1),
+        ],
+        (2, 3),
+    ),
+    "convolutions, max_pool2d: 32x28x28": (
+        images,
+        images_of_arrays,
+        [
+            normal(32, 1, 28, 28),
+            RNG.integers(0, 10, 32),
+            normal(16, 1, 3, 3, scale=0.3),
+            normal(16, scale=0.1),
+            normal(32, 16, 3, 3, scale=0.1),
+            normal(32, scale=0.1),
+            normal(1568, 10, scale=0.03),
+            normal(10, scale=0.1),
+        ],
+        tuple(range(2, 8)),
     ),
 }
 RIVALS = ("torch", "torch.compile", "jax", "tengen", "tengen.compile")

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from tengen.ir.expressions import Attribute, Call, Name, walk
 from tengen.ir.fuse.memory import Home, Slot, packed
-from tengen.ir.fuse.nodes import Arg, Bound, Fill, Input, Node, Pointwise, Result, Table, View, live
+from tengen.ir.fuse.nodes import Arg, Checked, Fill, Input, Node, Places, Pointwise, Result, Table, View, live
 from tengen.ir.fuse.schedule import Schedule
 
 from ..autograd import grad
@@ -113,7 +114,7 @@ class History:
             if any([id(arg.node) in late for arg in node.args]):
                 late.add(id(node))
         early = {id(node) for node in live(program.nodes, layout.nodes)}
-        back = Layout(self.captured, [])
+        back = Layout(self.captured, [], dense=True)
         described = [back.output(view, tensor) for view, tensor in zip(grads, examples, strict=True)]
         needed = _kept(back.nodes, late, early)
         # What is an output, or a kernel's result, is an array of its own; all else shares one.
@@ -175,7 +176,7 @@ def _kept(roots: Sequence[Node], late: set[int], early: set[int]) -> list[Node]:
     waiting = list(roots)
     while waiting:
         node = waiting.pop()
-        if id(node) in seen or isinstance(node, Input | Fill | Table):
+        if id(node) in seen or isinstance(node, Input | Fill | Places | Table):
             continue
         seen.add(id(node))
         made_by = node.args[0].node if isinstance(node, Result) else node
@@ -187,10 +188,10 @@ def _kept(roots: Sequence[Node], late: set[int], early: set[int]) -> list[Node]:
 
 
 def _is_cheap(node: Node) -> bool:
-    """Whether a node is computed again rather than kept: arithmetic of single elements."""
-    if isinstance(node, Bound):
+    """Whether a node is computed again rather than kept: arithmetic of single elements, which are at hand."""
+    if isinstance(node, Checked):
         return True
-    if not isinstance(node, Pointwise):
+    if not isinstance(node, Pointwise) or any([_is_gathered(arg, node) for arg in node.args]):
         return False
     routines = trials().routines
     for part in walk(node.expr):
@@ -198,6 +199,13 @@ def _is_cheap(node: Node) -> bool:
             case Call(Name(name) | Attribute(Name("xp"), name)) if name in routines:
                 return False
     return True
+
+
+def _is_gathered(arg: Arg, node: Node) -> bool:
+    """Whether an operand would be computed in memory again, to be read from there: windows of it."""
+    if not isinstance(arg.node, Pointwise) or arg.is_in_step(node.space):
+        return False
+    return prod(arg.node.shape) >= prod(node.space)
 
 
 def _cloned(

@@ -471,3 +471,16 @@ def test_anomaly_mode() -> None:
     with tengen.autograd.set_detect_anomaly(True):
         for _ in range(4):
             alike(compiled, function, x(), y())
+
+
+def test_gradients_need_not_lie_with_gaps() -> None:
+    """Those of parts of one tensor are parts of its gradient."""
+
+    def function(a: Any, b: Any, c: Any) -> Any:
+        return tengen.cat([a, b], 1) * tengen.diag(c)
+
+    args = [tengen.randn(*shape, requires_grad=True) for shape in ((3, 1), (3, 2), (3,))]
+    compiled = tengen.compile(function)
+    for _ in range(3):
+        alike(compiled, function, *args)
+    assert is_ready(compiled), reason(compiled)
