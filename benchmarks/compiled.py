@@ -7,6 +7,7 @@
 A row is a workload: microseconds of a call, and in brackets the processor's seconds of the first one. All run
 in one process in turn (harness.py), on equal data; results are compared before. Where gradients belong to a
 workload, they are taken outside of what is compiled, as programs for PyTorch do; JAX compiles both together.
+Steps of training are compiled whole.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ import tengen
 
 RNG = np.random.default_rng(0)
 Program = Callable[..., Any]
+#: What the names of rows of training begin with, and its learning rate.
+STEP, RATE = "step of Adam: ", 1e-4
 
 
 def normal(*shape: int, scale: float = 1.0) -> Any:
@@ -254,6 +257,8 @@ WORKLOADS: dict[
         tuple(range(2, 8)),
     ),
 }
+#: Of these workloads a step of Adam is a row, too, which is compiled whole.
+TRAINED = ("network", "embedding", "convolutions")
 RIVALS = ("torch", "torch.compile", "jax", "tengen", "tengen.compile")
 
 
@@ -287,16 +292,71 @@ def of_arrays(name: str) -> Callable[[], Any]:
     return lambda: jax.block_until_ready(compiled(*given))
 
 
+def step_of_tensors(T: Any, compiles: bool, name: str) -> Callable[[], Any]:
+    """A step of training by tengen or torch."""
+    make, _, arguments, differentiated = WORKLOADS[name]
+    given = [T.tensor(a) for a in arguments]
+    parameters = [given[i].requires_grad_() for i in differentiated]
+    optimiser, run = T.optim.Adam(parameters, RATE), make(T)
+
+    def step(*given: Any) -> Any:
+        optimiser.zero_grad()
+        loss = run(*given)
+        loss.backward()
+        optimiser.step()
+        return loss.detach()
+
+    called = T.compile(step) if compiles else step
+    return lambda: called(*given)
+
+
+def step_of_arrays(name: str) -> Callable[[], Any]:
+    """A step of training by ``jax.jit``, which may write to what it is given."""
+    import jax
+
+    _, make, arguments, differentiated = WORKLOADS[name]
+    given = [jax.numpy.asarray(a) for a in arguments]
+    gradient = jax.value_and_grad(make(jax.numpy), differentiated)
+
+    def adam(count: Any, p: Any, g: Any, m: Any, v: Any) -> tuple[Any, Any, Any]:
+        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
+        size = jax.numpy.sqrt(v / (1 - 0.999**count)) + 1e-8
+        return p - RATE * m / (1 - 0.9**count) / size, m, v
+
+    def step(count: Any, parameters: Any, means: Any, squares: Any) -> Any:
+        full = list(given)
+        for i, p in zip(differentiated, parameters, strict=True):
+            full[i] = p
+        loss, grads = gradient(*full)
+        changed = [adam(count, *each) for each in zip(parameters, grads, means, squares, strict=True)]
+        return loss, *zip(*changed, strict=True)
+
+    compiled = jax.jit(step, donate_argnums=(1, 2, 3))
+    parameters = tuple([given[i] + 0 for i in differentiated])
+    state = [parameters, tuple([0 * p for p in parameters]), tuple([0 * p for p in parameters])]
+    count = 0
+
+    def call() -> Any:
+        nonlocal count
+        count += 1
+        loss, *state[:] = compiled(float(count), *state)
+        return jax.block_until_ready(loss)
+
+    return call
+
+
 def rival(kind: str, name: str) -> Callable[[], Any]:
-    """A call of a workload by a rival."""
+    """A call of a workload, or a step of training one, by a rival."""
+    trains, name = name.startswith(STEP), name.removeprefix(STEP)
     if kind == "jax":
-        return of_arrays(name)
+        return step_of_arrays(name) if trains else of_arrays(name)
     library, _, compiles = kind.partition(".")
+    call = step_of_tensors if trains else of_tensors
     if library == "tengen":
-        return of_tensors(tengen, bool(compiles), name)
+        return call(tengen, bool(compiles), name)
     import torch
 
-    return of_tensors(torch, bool(compiles), name)
+    return call(torch, bool(compiles), name)
 
 
 def numbers(result: Any) -> list[Any]:
@@ -346,7 +406,7 @@ def main() -> None:
     print("|---" * (len(there) + 2) + "|")
     loaded = [load(library) for library in dict.fromkeys([kind.partition(".")[0] for kind in there])]
     with threads(loaded, 1):
-        for name in WORKLOADS:
+        for name in [*WORKLOADS, *[STEP + name for name in WORKLOADS if name.startswith(TRAINED)]]:
             if not options.names or any(name.startswith(n) for n in options.names):
                 print(measured(name, there, options.seconds), flush=True)
 
