@@ -10,6 +10,7 @@ import gc
 import sys
 import sysconfig
 from collections.abc import Callable
+from enum import Enum
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FrameType
 from typing import Any
@@ -71,6 +72,15 @@ def is_program(code: CodeType, module: str) -> bool:
     return not place.startswith(_STANDARD) or "site-packages" in place or "dist-packages" in place
 
 
+class _Kind(Enum):
+    """Whose code something is."""
+
+    OWN = "tengen's, or of what it is made of"
+    PROGRAM = "the program's"
+    STANDARD = "Python's own library's"
+    IMPORT = "what imports modules"
+
+
 class Watch:
     """``with Watch():`` the code of the program that runs in this thread, and what speaks against it."""
 
@@ -78,7 +88,7 @@ class Watch:
         self.codes: set[CodeType] = set()
         #: What the program does that calls of a compiled function would not do.
         self.problems: list[str] = []
-        self._known: dict[CodeType, bool] = {}
+        self._kinds: dict[CodeType, _Kind] = {}
         self._before: Callable[..., Any] | None = None
         self._top: FrameType | None = None
         self._collects = False
@@ -95,45 +105,60 @@ class Watch:
             gc.enable()
 
     def _event(self, frame: FrameType, event: str, argument: Any) -> None:
+        """What ``sys.setprofile`` calls: mostly for the library's own code, called by the library's own."""
+        kinds = self._kinds
         if event == "call":
-            self._called(frame)
-        elif event == "c_call" and self._is_outside(frame):
+            caller = frame.f_back
+            kind = kinds.get(frame.f_code) or self._kind(frame)
+            if kind is _Kind.PROGRAM:
+                self.codes.add(frame.f_code)
+            elif (
+                caller is not None and kinds.get(caller.f_code) is not _Kind.OWN and self._is_outside(caller)
+            ):
+                self._called(frame, caller)
+        elif event == "c_call" and kinds.get(frame.f_code) is not _Kind.OWN and self._is_outside(frame):
             problem = _impure(argument)
             if problem:
                 self._note(problem, frame)
 
-    def _called(self, frame: FrameType) -> None:
-        code = frame.f_code
-        known = self._known.get(code)
-        if known is None:
-            known = self._known[code] = is_program(code, frame.f_globals.get("__name__") or "")
-            if known:
-                self.codes.add(code)
-        caller = frame.f_back
-        if not known and caller is not None and self._is_outside(caller):
-            module = frame.f_globals.get("__name__") or ""
-            if module.partition(".")[0] not in _OWN:  # Python's own library has state, too
-                self.codes.add(code)
-            beyond = module.startswith(_BEYOND) and not (
-                module.startswith("tengen.optim.") and code.co_name in _OF_OPTIMISERS
-            )
-            if beyond or (module.startswith("tengen.tensors.") and code.co_name in _OF_TENSORS):
-                self._note(f"it calls {module}.{code.co_name}", caller)
+    def _called(self, frame: FrameType, caller: FrameType) -> None:
+        """Note what is called of others, by the program or on its behalf."""
+        code, module = frame.f_code, frame.f_globals.get("__name__") or ""
+        if self._kinds[code] is not _Kind.OWN:  # Python's own library has state, too
+            self.codes.add(code)
+        beyond = module.startswith(_BEYOND) and not (
+            module.startswith("tengen.optim.") and code.co_name in _OF_OPTIMISERS
+        )
+        if beyond or (module.startswith("tengen.tensors.") and code.co_name in _OF_TENSORS):
+            self._note(f"it calls {module}.{code.co_name}", caller)
+
+    def _kind(self, frame: FrameType) -> _Kind:
+        """Whose code a frame runs."""
+        code, module = frame.f_code, frame.f_globals.get("__name__") or ""
+        found = self._kinds.get(code)
+        if found is None:
+            if module.partition(".")[0] in _OWN:
+                found = _Kind.OWN
+            elif module.startswith("importlib"):
+                found = _Kind.IMPORT
+            else:
+                found = _Kind.PROGRAM if is_program(code, module) else _Kind.STANDARD
+            self._kinds[code] = found
+        return found
 
     def _is_outside(self, frame: FrameType | None) -> bool:
         """Whether a frame is the program's, or of what of Python's own library that calls.
 
         What an import does it does once.
         """
-        own: bool | None = None
+        by_program = False
         while frame is not None and frame is not self._top:
-            module = frame.f_globals.get("__name__") or ""
-            if module.startswith("importlib"):
+            kind = self._kind(frame)
+            if kind is _Kind.IMPORT or (kind is _Kind.OWN and not by_program):
                 return False
-            if own is None and (module.partition(".")[0] in _OWN or is_program(frame.f_code, module)):
-                own = module.partition(".")[0] in _OWN
+            by_program |= kind is _Kind.PROGRAM
             frame = frame.f_back
-        return own is False
+        return by_program
 
     def _note(self, problem: str, frame: FrameType) -> None:
         name = Path(frame.f_code.co_filename).name
