@@ -35,7 +35,7 @@ def load(declarations: Path, runtime: Path, library: Library | None = None) -> D
     def anew() -> Declarations:
         from .pipeline import load as load_anew
 
-        with _lowered(declarations) as lowered:
+        with known("lowered.txt", declarations) as lowered:
             return load_anew(declarations, runtime, None, lowered)
 
     kept = Kept("declared.pickle", declarations, None, sources(declarations, runtime, None))
@@ -47,7 +47,7 @@ def _base(declarations: Path, runtime: Path) -> Base:
     from .pipeline import Base, load_base
 
     def anew() -> Base:
-        with _lowered(declarations) as lowered:
+        with known("lowered.txt", declarations) as lowered:
             return load_base(declarations, runtime, lowered)
 
     kept = Kept("base.pickle", declarations, None, sources(declarations, runtime, None))
@@ -65,9 +65,9 @@ def _kept(kept: Kept, kind: type[T], anew: Callable[[], T]) -> T:
 
 
 @contextmanager
-def _lowered(declarations: Path) -> Iterator[set[str]]:
-    """The checksums of the native kernels that this generator has lowered, as they are kept and kept anew."""
-    kept = Kept("lowered.txt", declarations, None, GENERATOR)
+def known(name: str, declarations: Path, library: Library | None = None) -> Iterator[set[str]]:
+    """What this generator knows of machine code (``Lowered``), as it is kept and kept anew."""
+    kept = Kept(name, declarations, library, GENERATOR)
     before = frozenset((kept.read() or b"").decode(errors="replace").split())
     lowered = set(before)
     yield lowered

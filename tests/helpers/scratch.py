@@ -16,7 +16,7 @@ from tengen.codegen.read.entries import mechanism_of
 PROJECT = Path(__file__).resolve().parents[2]
 FOLDERS = ("codegen", "declarations", "generated", "ir", "runtime", "templates", "tests")
 #: What the generator knows of the same files.
-KEPT = ("generated.json", "declared.pickle", "base.pickle", "rendered.json", "lowered.txt")
+KEPT = ("generated.json", "declared.pickle", "base.pickle", "rendered.json", "lowered.txt", "forms.txt")
 
 
 @dataclass(frozen=True, slots=True)
