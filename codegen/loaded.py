@@ -38,8 +38,17 @@ def load(declarations: Path, runtime: Path, library: Library | None = None) -> D
         with known("lowered.txt", declarations) as lowered:
             return load_anew(declarations, runtime, None, lowered)
 
-    kept = Kept("declared.pickle", declarations, None, sources(declarations, runtime, None))
-    return _kept(kept, Declarations, anew)
+    return _kept(_declared(declarations, runtime), Declarations, anew)
+
+
+def dumped(declared: Declarations, declarations: Path, runtime: Path, library: Library | None) -> bytes:
+    """The bytes of what ``load`` has given: those that are kept, where that is they."""
+    content = None if library is not None else _declared(declarations, runtime).read()
+    return dumps(declared) if content is None else content
+
+
+def _declared(declarations: Path, runtime: Path) -> Kept:
+    return Kept("declared.pickle", declarations, None, sources(declarations, runtime, None))
 
 
 def _base(declarations: Path, runtime: Path) -> Base:
@@ -60,7 +69,8 @@ def _kept(kept: Kept, kind: type[T], anew: Callable[[], T]) -> T:
     found = None if content is None else loads(content, kind)
     if found is None:
         found = anew()
-        kept.write(dumps(found))
+        if kept.file is not None:
+            kept.write(dumps(found))
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 from collections.abc import Callable
+from functools import cached_property
 
 from ...ir.routines import Routines
 
@@ -16,9 +17,13 @@ class Lowered:
     """
 
     def __init__(self, routines: Routines, answers: set[str]) -> None:
-        self.known, self.answers = frozenset(answers), answers
-        self.of_routines = hashlib.sha256(pickle.dumps(routines)).hexdigest()
+        self.routines, self.known, self.answers = routines, frozenset(answers), answers
         answers.clear()
+
+    @cached_property
+    def of_routines(self) -> str:
+        """The checksum of the routines, on which each answer depends."""
+        return hashlib.sha256(pickle.dumps(self.routines)).hexdigest()
 
     def knows(self, text: str, see: Callable[[], bool]) -> bool:
         """Whether what a text says can be lowered; ``see`` finds that out."""
