@@ -38,7 +38,7 @@ def load(declarations: Path, runtime: Path, library: Library | None = None) -> D
         with known("lowered.txt", declarations) as lowered:
             return load_anew(declarations, runtime, None, lowered)
 
-    return _kept(_declared(declarations, runtime), Declarations, anew)
+    return kept_or(_declared(declarations, runtime), Declarations, anew)
 
 
 def dumped(declared: Declarations, declarations: Path, runtime: Path, library: Library | None) -> bytes:
@@ -60,10 +60,10 @@ def _base(declarations: Path, runtime: Path) -> Base:
             return load_base(declarations, runtime, lowered)
 
     kept = Kept("base.pickle", declarations, None, sources(declarations, runtime, None))
-    return _kept(kept, Base, anew)
+    return kept_or(kept, Base, anew)
 
 
-def _kept(kept: Kept, kind: type[T], anew: Callable[[], T]) -> T:
+def kept_or(kept: Kept, kind: type[T], anew: Callable[[], T]) -> T:
     """What is kept; where nothing is, what is made anew, which is then kept."""
     content = kept.read()
     found = None if content is None else loads(content, kind)

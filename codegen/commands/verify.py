@@ -224,7 +224,10 @@ def regenerate(workspace: Workspace, declared: Declarations, scratch: Path) -> N
     if cache.unchanged():
         link(workspace.output, output)
     else:
-        write(generated(workspace.declarations_below, library, cache), output)
+        files = generated(workspace.declarations_below, library, cache)
+        if workspace.output.is_dir():  # with what Python has compiled of files that stay as they are
+            shutil.copytree(workspace.output, output)
+        write(files, output)
     content = dumped(declared, workspace.declarations, workspace.runtime, library)
     (scratch / "declared").write_bytes(content)
 
