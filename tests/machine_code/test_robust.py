@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -201,6 +202,19 @@ def test_files_that_nobody_uses_are_removed(cache: Path) -> None:
     kept.write("key", b"code")
     assert {p.name for p in cache.iterdir()} == {"used.o", "writing.part", "key.o"}
     assert kept.read("key") == b"code" and kept.read("another") is None
+
+
+def test_they_are_looked_for_once_a_day(cache: Path) -> None:
+    kept, day = caching.Cache(cache), 24 * 3600
+    kept.write("key", b"code")
+    (cache / "old.o").write_bytes(b"")
+    os.utime(cache / "old.o", (0, 0))
+    kept.write("key", b"code")
+    assert (cache / "old.o").exists()
+    yesterday = time.time() - 2 * day
+    os.utime(cache.with_suffix(".tidied"), (yesterday, yesterday))
+    kept.write("key", b"code")
+    assert not (cache / "old.o").exists()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has its own folder")
