@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import time
 import threading
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -184,8 +184,6 @@ def test_another_users_file_is_not_run(
 
 def test_processes_fill_an_empty_cache_at_once(cache: Path) -> None:
     program = "import time; time.sleep(max(0, {at} - time.time())); print(right(kernels.double_and_add))"
-    import time
-
     at = time.time() + 1.0
     processes = [start(program.format(at=at), TENGEN_CACHE=str(cache.parent)) for _ in range(4)]
     assert [p.communicate(timeout=120)[0].strip() for p in processes] == ["True"] * 4
