@@ -18,7 +18,9 @@ from .emit.cache import Cache, Kept, sources
 from .outcome import outcome
 
 if TYPE_CHECKING:
+    from .emit.files import Renderer
     from .emit.write import Status
+    from .model.operators import Declarations
     from .model.source import OutputFile
     from .read.libraries import Library
 
@@ -69,17 +71,13 @@ def generate(
     With ``output``, what differs from the files there has been compiled; ``note`` is called with what the
     author should know. Raises DeclarationErrors with all mistakes found.
     """
-    from .emit.files import Renderer
-    from .loaded import load  # late: where nothing has changed, nothing of this is needed
+    from .loaded import known, load  # late: where nothing has changed, nothing of this is needed
 
-    declared = load(declarations or declarations_dir(), runtime_dir(), library)
-    if library is None:
-        renderer = Renderer(declared, runtime_dir(), templates_dir())
-    else:
-        from .emit.library_files import LibraryRenderer
-
-        renderer = LibraryRenderer(declared, runtime_dir(), templates_dir(), library, version())
-    files = renderer.files()
+    declarations = declarations or declarations_dir()
+    declared = load(declarations, runtime_dir(), library)
+    with known("forms.txt", declarations, library) as lowered:
+        renderer = _renderer(declared, library, lowered)
+        files = renderer.files()
     if output is not None:
         from .emit.compiled import check_compiles
 
@@ -90,6 +88,16 @@ def generate(
         for each in notes(declared, renderer.derived):
             note(each.render(None))
     return files
+
+
+def _renderer(declared: Declarations, library: Library | None, lowered: set[str]) -> Renderer:
+    if library is None:
+        from .emit.files import Renderer
+
+        return Renderer(declared, runtime_dir(), templates_dir(), None, lowered)
+    from .emit.library_files import LibraryRenderer
+
+    return LibraryRenderer(declared, runtime_dir(), templates_dir(), library, version(), lowered)
 
 
 def generated(

@@ -35,11 +35,20 @@ def load(declarations: Path, runtime: Path, library: Library | None = None) -> D
     def anew() -> Declarations:
         from .pipeline import load as load_anew
 
-        with _lowered(declarations) as lowered:
+        with known("lowered.txt", declarations) as lowered:
             return load_anew(declarations, runtime, None, lowered)
 
-    kept = Kept("declared.pickle", declarations, None, sources(declarations, runtime, None))
-    return _kept(kept, Declarations, anew)
+    return kept_or(_declared(declarations, runtime), Declarations, anew)
+
+
+def dumped(declared: Declarations, declarations: Path, runtime: Path, library: Library | None) -> bytes:
+    """The bytes of what ``load`` has given: those that are kept, where that is they."""
+    content = None if library is not None else _declared(declarations, runtime).read()
+    return dumps(declared) if content is None else content
+
+
+def _declared(declarations: Path, runtime: Path) -> Kept:
+    return Kept("declared.pickle", declarations, None, sources(declarations, runtime, None))
 
 
 def _base(declarations: Path, runtime: Path) -> Base:
@@ -47,27 +56,28 @@ def _base(declarations: Path, runtime: Path) -> Base:
     from .pipeline import Base, load_base
 
     def anew() -> Base:
-        with _lowered(declarations) as lowered:
+        with known("lowered.txt", declarations) as lowered:
             return load_base(declarations, runtime, lowered)
 
     kept = Kept("base.pickle", declarations, None, sources(declarations, runtime, None))
-    return _kept(kept, Base, anew)
+    return kept_or(kept, Base, anew)
 
 
-def _kept(kept: Kept, kind: type[T], anew: Callable[[], T]) -> T:
+def kept_or(kept: Kept, kind: type[T], anew: Callable[[], T]) -> T:
     """What is kept; where nothing is, what is made anew, which is then kept."""
     content = kept.read()
     found = None if content is None else loads(content, kind)
     if found is None:
         found = anew()
-        kept.write(dumps(found))
+        if kept.file is not None:
+            kept.write(dumps(found))
     return found
 
 
 @contextmanager
-def _lowered(declarations: Path) -> Iterator[set[str]]:
-    """The checksums of the native kernels that this generator has lowered, as they are kept and kept anew."""
-    kept = Kept("lowered.txt", declarations, None, GENERATOR)
+def known(name: str, declarations: Path, library: Library | None = None) -> Iterator[set[str]]:
+    """What this generator knows of machine code (``Lowered``), as it is kept and kept anew."""
+    kept = Kept(name, declarations, library, GENERATOR)
     before = frozenset((kept.read() or b"").decode(errors="replace").split())
     lowered = set(before)
     yield lowered

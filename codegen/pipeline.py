@@ -53,7 +53,7 @@ def load_base(declarations: Path, runtime: Path, lowered: set[str]) -> Base:
     report = Report()
     base = _base(declarations, runtime, _below(declarations), report, lowered)
     report.finish()
-    return base
+    return replace(base, collected=replace(base.collected, derivatives=[]))  # none asks for these again
 
 
 def load_reporting(

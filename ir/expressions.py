@@ -411,8 +411,7 @@ def replaced(expr: Expr, values: Mapping[str, Expr]) -> Expr:
     """The expression with values in the places of names; not of those that it binds itself."""
     if isinstance(expr, Name):
         return values.get(expr.id, expr)
-    bound = bound_by(expr)
-    if not bound.isdisjoint(values):
+    if isinstance(expr, Comprehension | Clause | Lambda) and not (bound := bound_by(expr)).isdisjoint(values):
         values = {name: value for name, value in values.items() if name not in bound}
     return mapped(expr, lambda part: replaced(part, values)) if values else expr
 

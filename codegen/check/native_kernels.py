@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import pickle
 import re
 from collections.abc import Iterable, Mapping
 
@@ -23,6 +21,7 @@ from ..model.source import Located, Place
 from ..read.fields import report_scalar
 from ..read.keys import Key
 from .kernel_families import Counts, FamilyBody, families_of, head_of, members
+from .lowered import Lowered
 
 NATIVE_KERNEL_KEYS = {
     key.name: key
@@ -40,25 +39,15 @@ _HEAD = re.compile(r"(\w+)\(([^()]+)\) -> (?:\(([^()]+)\)|([^(),\[]+(?:\[[^\]]+\
 
 
 class LoweringCheck:
-    """Whether there is machine code for kernels, which takes longer to see than all else in these tables.
+    """Whether there is machine code for kernels. ``answers`` are those of ``Lowered``."""
 
-    ``lowered`` are the checksums of those that are known to be lowered; it becomes those that are asked for.
-    """
-
-    def __init__(self, routines: Routines, lowered: set[str], report: Report) -> None:
-        self.routines, self.lowered, self.report = routines, lowered, report
-        self.known = frozenset(lowered)
-        self.of_routines = hashlib.sha256(pickle.dumps(routines)).hexdigest()
-        lowered.clear()
+    def __init__(self, routines: Routines, answers: set[str], report: Report) -> None:
+        self.routines, self.report = routines, report
+        self.lowered = Lowered(routines, answers)
 
     def passes(self, kernel: NativeKernel, text: str, place: Place) -> bool:
         """Whether a kernel of this text is lowered; another is reported at the place."""
-        text = f"{self.of_routines}\n{text}"
-        checksum = hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
-        if checksum not in self.known and not self._is_lowered(kernel, place):
-            return False
-        self.lowered.add(checksum)
-        return True
+        return self.lowered.knows(text, lambda: self._is_lowered(kernel, place))
 
     def _is_lowered(self, kernel: NativeKernel, place: Place) -> bool:
         try:

@@ -140,9 +140,10 @@ def _function(located: Located | None, count: int, functions: FunctionIndex, rep
     name = str(located.value)
     if is_library_function(name):
         return name
-    known = {f.qualified: f for each in functions.names() for f in functions.find(each)}
-    found, length = known.get(name), length_of_scalar(located)
+    namesakes = {f.qualified: f for f in functions.find(name.rpartition(".")[2])}
+    found, length = namesakes.get(name), length_of_scalar(located)
     if found is None:
+        known = [f.qualified for each in functions.names() for f in functions.find(each)]
         report.error(
             located.place,
             f'there is no function "{name}"',

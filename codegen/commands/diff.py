@@ -16,7 +16,9 @@ from pathlib import Path
 
 from tengen.codegen.commands.revision import commit_of, git_bytes
 from tengen.codegen.commands.workspace import Workspace, add_workspace
+from tengen.codegen.emit.cache import GENERATOR, SOURCES, Kept, digest
 from tengen.codegen.gen import declarations_dir
+from tengen.codegen.loaded import kept_or, known
 from tengen.codegen.model.diagnostics import Report
 from tengen.codegen.model.operators import Declarations, Derivative, Operator
 from tengen.codegen.model.schema import Argument, Schema
@@ -101,19 +103,35 @@ def at_revision(workspace: Workspace, revision: str) -> tuple[Declarations, froz
     runtime = workspace.runtime.resolve()
     if library is None and runtime.is_relative_to(root):
         paths.append(runtime.relative_to(root).as_posix())
-    archive = git_bytes(root, "archive", "--format=tar", commit, *paths)
-    with tempfile.TemporaryDirectory() as scratch:
-        with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-            tar.extractall(scratch, filter="data")
-        then = Path(scratch) / paths[0]
-        if library is not None:
-            former = replace(library, root=Path(scratch) / library.root.relative_to(root), folder=then)
-            declared = load_reporting(declarations_dir(), runtime, Report(), former)
-            own = {o.name.function for o in declared.operators if o.name.namespace}
-            return declared, names_in(then / "declarations") - own
-        runtime_then = Path(scratch) / paths[1] if len(paths) > 1 else runtime
-        declared = load_reporting(then, runtime_then, Report())
-        return declared, names_in(then) - {str(o.name) for o in declared.operators}
+
+    def read() -> tuple[Declarations, frozenset[str]]:
+        archive = git_bytes(root, "archive", "--format=tar", commit, *paths)
+        with tempfile.TemporaryDirectory() as scratch:
+            with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+                tar.extractall(scratch, filter="data")
+            return _declared_in(Path(scratch), paths, workspace, root)
+
+    if len(paths) == 1:  # what it stands on may have changed since
+        return read()
+    key = " ".join([digest(GENERATOR, SOURCES), commit, *paths])
+    return kept_or(Kept("revision.pickle", folder, None, key), tuple, read)
+
+
+def _declared_in(
+    scratch: Path, paths: list[str], workspace: Workspace, root: Path
+) -> tuple[Declarations, frozenset[str]]:
+    """As ``at_revision``, of the folders as they were then."""
+    then, library, runtime = scratch / paths[0], workspace.library, workspace.runtime.resolve()
+    if library is not None:
+        former = replace(library, root=scratch / library.root.relative_to(root), folder=then)
+        declared = load_reporting(declarations_dir(), runtime, Report(), former)
+        own = {o.name.function for o in declared.operators if o.name.namespace}
+        return declared, names_in(then / "declarations") - own
+    with known("lowered.txt", workspace.declarations) as lowered:
+        declared = load_reporting(
+            then, scratch / paths[1] if len(paths) > 1 else runtime, Report(), None, set(lowered)
+        )
+    return declared, names_in(then) - {str(o.name) for o in declared.operators}
 
 
 def names_in(folder: Path) -> frozenset[str]:

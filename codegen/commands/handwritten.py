@@ -13,7 +13,7 @@ from ..model.source import Place
 from ..read.functions import ABSOLUTE, FunctionIndex, source_of
 from ..read.libraries import index
 from ..read.references import reference_files
-from ..specialise.counterparts import counterpart
+from ..specialise.counterparts import apart, counterpart
 from .affected import called_names
 from .workspace import Workspace
 from .written import definitions, formulas_of, kernel_functions, named_functions, written_at
@@ -70,9 +70,10 @@ class HandWritten:
 
     def of_groups(self, operator: Operator) -> Iterator[tuple[str, Kernel]]:
         """The kernels that groups of backends have for an operator, by the names of others' functions."""
+        primitives = apart(self.declared.primitives)
         for group in self.declared.backends:
             if group.is_group and group.name not in operator.kernels:
-                kernel = counterpart(operator, group, self.kernels, self.declared.primitives)
+                kernel = counterpart(operator, group, self.kernels, primitives)
                 if kernel is not None and (kernel.calls or ":" not in (kernel.function or ":")):
                     yield group.name, kernel
 

@@ -46,12 +46,12 @@ from tengen.codegen.commands.locate import Locator
 from tengen.codegen.commands.progress import Progress
 from tengen.codegen.commands.workspace import Workspace, add_workspace
 from tengen.codegen.gen import declarations_dir, generated, output_dir
+from tengen.codegen.loaded import dumped
 from tengen.codegen.model.diagnostics import CommandError, Diagnostic, suggestion
 from tengen.codegen.model.operators import Declarations, by_function
 from tengen.codegen.model.source import Place
 from tengen.codegen.outcome import missing
 from tengen.codegen.read.libraries import Library
-from tengen.codegen.stored import dumps
 
 Answer = dict[str, Any]
 Key = tuple[Place, ...]  # of a cause: where it is
@@ -224,8 +224,12 @@ def regenerate(workspace: Workspace, declared: Declarations, scratch: Path) -> N
     if cache.unchanged():
         link(workspace.output, output)
     else:
-        write(generated(workspace.declarations_below, library, cache), output)
-    (scratch / "declared").write_bytes(dumps(declared))
+        files = generated(workspace.declarations_below, library, cache)
+        if workspace.output.is_dir():  # with what Python has compiled of files that stay as they are
+            shutil.copytree(workspace.output, output)
+        write(files, output)
+    content = dumped(declared, workspace.declarations, workspace.runtime, library)
+    (scratch / "declared").write_bytes(content)
 
 
 def _library_package(library: Library, scratch: Path) -> Path:

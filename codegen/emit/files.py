@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ..check.lowered import Lowered
 from ..derive.derived import derive
 from ..model import runtime_names
 from ..model.groups import Group, exported_name, groups
@@ -58,9 +59,16 @@ class Renderer:
     """Makes the files. The order of the methods is that of the runtime's imports."""
 
     def __init__(
-        self, declared: Declarations, runtime: Path, templates: Path, library: Library | None = None
+        self,
+        declared: Declarations,
+        runtime: Path,
+        templates: Path,
+        library: Library | None = None,
+        lowered: set[str] | None = None,
     ) -> None:
+        """``lowered`` is what is known of machine code, as ``Lowered`` has it."""
         self.declared = declared
+        self.lowered = Lowered(declared.routines, set() if lowered is None else lowered)
         self.derived = derive(declared)
         self.homes = Homes(runtime)
         self.kernel_functions = index(runtime, "kernels", library)
@@ -337,6 +345,7 @@ class Renderer:
             self.structures,
             self.templates,
             self.scope,
+            self.lowered,
         )
 
     # -- bindings --------------------------------------------------------------------------

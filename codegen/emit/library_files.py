@@ -26,8 +26,9 @@ class LibraryRenderer(Renderer):
         templates: Path,
         library: Library,
         version: str,
+        lowered: set[str] | None = None,
     ) -> None:
-        super().__init__(declared, runtime, templates, library)
+        super().__init__(declared, runtime, templates, library, lowered)
         self.library = library
         self.version = version
 

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from ...ir.accesses import native_kernels
 from ...ir.kernels import NativeKernel
 from ...ir.lower.kernels import routines_used, row_of, write_routine
+from ..check.lowered import Lowered
 from ..derive.derived import Derived
 from ..model import runtime_names
 from ..model.derived import Variant
@@ -45,6 +46,7 @@ class BackendFiles:
         structures: dict[str, str],
         templates: TemplateRenderer,
         scope: Scope,
+        lowered: Lowered,
     ) -> None:
         self.scope = scope
         self.homes = homes
@@ -56,7 +58,7 @@ class BackendFiles:
         self.scalars = [s for s in declared.scalar_types if s.name in backend.scalar_types]
         reduced = any(s.is_reduced for s in self.scalars)
         given = (derived, backend, functions, structures, declared.primitives, reduced)
-        self.native_forms = self._native_forms()
+        self.native_forms = self._native_forms(lowered)
         forms = self.native_forms
         self.array_specialiser = Specialiser(*given, native_forms=forms, package=scope.package)
         self.nodes = self._array_nodes()
@@ -74,10 +76,10 @@ class BackendFiles:
         if self.mixed_in and not backend.group:
             self._prune()
 
-    def _native_forms(self) -> NativeForms | None:
+    def _native_forms(self, lowered: Lowered) -> NativeForms | None:
         if "native_kernels" not in self.backend.capabilities:
             return None
-        forms = NativeForms(self.declared.routines, self.declared.primitives)
+        forms = NativeForms(self.declared.routines, self.declared.primitives, lowered)
         if not self.declared.library:
             forms.kernels.update(self.declared.native_kernels)
             accesses = [o.access for o in self.declared.operators if o.access is not None]

@@ -28,6 +28,8 @@ _MAX_DEPTH = 32
 _ESCAPE = re.compile(r"\\(?:x..|u....|U.{8}|.)", re.S)
 _BLANK_ESCAPE = re.compile(r"\\[nrtvf \n\t]")
 _FLOAT = re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?\Z")
+#: What stands in a source as it does in a value, on one line.
+_WORD, _CHARACTER = re.compile(r"[^ \t\n]+"), re.compile(r"[^ \t\n]")
 _WORDS: dict[str, bool | None] = {
     "true": True,
     "True": True,
@@ -321,9 +323,9 @@ class _Reader:
             at += 1
         result: list[tuple[int, Place]] = []
         distance: int | None = None
-        for offset, char in enumerate(value):
-            if char in " \t\n":
-                continue
+        # Without quotes a word stands in the source as it is; between them each character by itself.
+        for run in (_CHARACTER if style in ("'", '"') else _WORD).finditer(value):
+            offset, char = run.start(), run[0]
             while text[at] in " \t\n" or (style == '"' and _BLANK_ESCAPE.match(text, at)):
                 at += 1 if text[at] != "\\" else 2
             if at - offset != distance:
@@ -333,7 +335,7 @@ class _Reader:
             if style == '"' and (escape := _ESCAPE.match(text, at)):
                 at = escape.end()
             else:
-                at += 2 if style == "'" and char == "'" else 1
+                at += 2 if style == "'" and char == "'" else len(char)
         return tuple(result)
 
 

@@ -129,6 +129,7 @@ class Function:
     module: str
     source: str = field(repr=False, default="")  # from its "def" on; empty for a variable
     _arity: Arity | None = field(repr=False, default=None)
+    _header: str | None = field(repr=False, default=None)
 
     @property
     def qualified(self) -> str:
@@ -145,13 +146,20 @@ class Function:
             self._arity = self._parsed()
         return self._arity
 
+    @property
+    def header(self) -> str:
+        """Its ``def`` line, which may be spread over lines."""
+        if self._header is None:
+            self._header = self.source[: _header_end(self.source)]
+        return self._header
+
     def gives(self, annotation: str) -> bool:
         """Whether its definition says that it gives this, whatever it is given."""
-        return self.source[: _header_end(self.source)].endswith(f"-> {annotation}:")
+        return self.header.endswith(f"-> {annotation}:")
 
     def _parsed(self) -> Arity | None:
         try:
-            tree = read_module(self.source[: _header_end(self.source)] + " ...")
+            tree = read_module(self.header + " ...")
         except SyntaxError:
             return None
         definition = tree.body[0]
@@ -171,10 +179,12 @@ class FunctionIndex:
         self.pattern = pattern
         self.functions: dict[str, list[Function]] = {}
         self.modules: list[str] = []
+        self._giving: dict[str, frozenset[str]] = {}
         self._read(package, "")
 
     def join(self, package: Path, name: str) -> None:
         """Add the functions of another package, which is imported by this name; it may be missing."""
+        self._giving.clear()
         self._read(package, ABSOLUTE + name)
 
     def _read(self, package: Path, prefix: str) -> None:
@@ -204,10 +214,12 @@ class FunctionIndex:
 
     def giving(self, annotation: str) -> frozenset[str]:
         """The names under which there are none but functions that give this: ``Number``, ``Mask``."""
-        written = {n: [f for f in found if f.source] for n, found in self.functions.items()}
-        return frozenset(
-            n for n, found in written.items() if found and all(f.gives(annotation) for f in found)
-        )
+        if annotation not in self._giving:
+            written = {n: [f for f in found if f.source] for n, found in self.functions.items()}
+            self._giving[annotation] = frozenset(
+                n for n, found in written.items() if found and all(f.gives(annotation) for f in found)
+            )
+        return self._giving[annotation]
 
     def names(self, modules: frozenset[str] | None = None) -> list[str]:
         """The names of all the functions in the given modules."""

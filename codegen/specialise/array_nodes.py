@@ -221,7 +221,7 @@ class ArrayWriter:
         parameters = [name for name in used if name in given]
         if not (runner and translation.elementwise and grad.id in parameters and costs.worth(tree, types)):
             return
-        function, scratch = function_of(parameters, tree, types, costs.primitives)
+        function, scratch = function_of(parameters, tree, types, costs.ufuncs)
         into = _SPARE if last and not translation.several else ""
         if into:
             yield _spare(grad)

@@ -81,7 +81,7 @@ def _passes_of(primitive: Primitive) -> int:
 
 
 def function_of(
-    parameters: Sequence[str], expr: Expr, types: Types, primitives: Mapping[str, Primitive]
+    parameters: Sequence[str], expr: Expr, types: Types, ufuncs: Ufuncs
 ) -> tuple[Expr, int | None]:
     """A function that computes the expression, and how many scratch arrays it takes.
 
@@ -89,7 +89,7 @@ def function_of(
 
     What one function computes of exactly these parameters is that function: ``xp.exp``.
     """
-    computed, scratch = allocate_scratch(expr, types, primitives)
+    computed, scratch = allocate_scratch(expr, types, ufuncs)
     count: int | None = len(scratch)
     if OUT in names_in(computed):
         parameters = [*parameters, OUT, *scratch]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import replace
 
 from ..model.names import COMPOSITES
@@ -11,26 +11,30 @@ from ..read.functions import FunctionIndex, of_library
 
 
 def counterpart(
-    operator: Operator, group: Backend, functions: FunctionIndex, primitives: Mapping[str, Primitive]
+    operator: Operator, group: Backend, functions: FunctionIndex, primitives: Container[str]
 ) -> Kernel | None:
     """The kernel of another backend, each of its functions that of the same name of the group.
 
-    A primitive that the group lacks is computed on the host. None where it lacks another function, or what is
-    no pointwise expression names none: that is written for one array library.
+    Of ``primitives``, which ``apart`` gives, one that the group lacks is computed on the host. None where it
+    lacks another function, or what is no pointwise expression names none: that is written for one library.
     """
     if operator.kernels.keys() & set(COMPOSITES):
         return None
     pointwise, modules = not EXPRESSIONS.isdisjoint(operator.tags), frozenset(group.kernels)
-    apart = {p.function for p in primitives.values()}
 
     def called(qualified: str) -> str | None:
         if ":" in qualified:
             return qualified
         found = _namesake(qualified, modules, functions)
-        return of_library(qualified) if found is None and qualified in apart else found
+        return of_library(qualified) if found is None and qualified in primitives else found
 
     found = (_translated(kernel, pointwise, called) for kernel in operator.kernels.values())
     return next((kernel for kernel in found if kernel is not None), None)
+
+
+def apart(primitives: Mapping[str, Primitive]) -> frozenset[str]:
+    """The functions of those primitives that are functions of their own."""
+    return frozenset([p.function for p in primitives.values() if p.function is not None])
 
 
 def _translated(kernel: Kernel, pointwise: bool, called: Callable[[str], str | None]) -> Kernel | None:

@@ -29,10 +29,11 @@ from ...ir.expressions import (
 )
 from ...ir.kernels import REDUCED, SCALARS, NativeKernel, Operand
 from ...ir.lower.instructions import Instructions, Kind, Unlowerable, Value
-from ...ir.lower.kernels import lower
+from ...ir.lower.kernels import lower, row_of
 from ...ir.lower.scalars import Operand as ScalarOperand, ScalarLowering
 from ...ir.routines import Routines
 from ...ir.types import Dtype, Types
+from ..check.lowered import Lowered
 from ..model.operators import Primitive
 from .blocks import CostModel
 
@@ -75,8 +76,8 @@ class NativeForm:
 class NativeForms:
     """Makes the native forms of expressions, and collects their kernels."""
 
-    def __init__(self, routines: Routines, primitives: Mapping[str, Primitive]) -> None:
-        self.routines = routines
+    def __init__(self, routines: Routines, primitives: Mapping[str, Primitive], lowered: Lowered) -> None:
+        self.routines, self.lowered = routines, lowered
         self.costs = CostModel(primitives)
         #: Of arrays of the Type's own dtype they give arrays of it.
         self.functions = frozenset([name for name, found in routines.items() if found.keys() >= set(SCALARS)])
@@ -146,6 +147,13 @@ class NativeForms:
 
     def _lowers_whole(self, kernel: NativeKernel) -> bool:
         """Whether a kernel over rows or columns has machine code, for each scalar type."""
+        return self.lowered.knows(str(row_of(kernel)), lambda: self._sees_whole(kernel))
+
+    def _lowers(self, kernel: NativeKernel) -> bool:
+        """Whether all that a kernel computes has a native form, for each scalar type."""
+        return self.lowered.knows(f"{row_of(kernel)} by element", lambda: self._sees(kernel))
+
+    def _sees_whole(self, kernel: NativeKernel) -> bool:
         try:
             for scalar in SCALARS:
                 lower(kernel, self.routines, scalar)
@@ -153,8 +161,7 @@ class NativeForms:
             return False
         return True
 
-    def _lowers(self, kernel: NativeKernel) -> bool:
-        """Whether all that a kernel computes has a native form, for each scalar type."""
+    def _sees(self, kernel: NativeKernel) -> bool:
         kinds = {"bool": Kind.BOOL, "int64": Kind.LONG}
         for scalar in SCALARS:
             lowering = ScalarLowering(Instructions(), scalar, self.routines)

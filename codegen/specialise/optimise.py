@@ -8,7 +8,7 @@ arrays for the result and for what is computed on the way.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from ...ir.expressions import (
     Assigned,
@@ -107,13 +107,13 @@ class _CommonSubexpressions:
 # -- memory that is given --------------------------------------------------------------------
 
 
-def allocate_scratch(expr: Expr, types: Types, primitives: Mapping[str, Primitive]) -> tuple[Expr, list[str]]:
+def allocate_scratch(expr: Expr, types: Types, ufuncs: Ufuncs) -> tuple[Expr, list[str]]:
     """The expression computed into the array ``out``, and the names of the scratch arrays that it needs.
 
     Where these, or ``out``, are None it computes the same in new arrays. ``out`` is written last, by one
     elementwise function, so that it may be the memory of an operand.
     """
-    allocation = _Allocation(types, primitives)
+    allocation = _Allocation(types, ufuncs)
     if isinstance(expr, Conditional):
         then, otherwise = allocation.result(expr.then), allocation.result(expr.otherwise)
         return Conditional(expr.condition, then, otherwise), allocation.made
@@ -123,8 +123,8 @@ def allocate_scratch(expr: Expr, types: Types, primitives: Mapping[str, Primitiv
 class _Allocation:
     """Gives every value on the way to a result a scratch array, for as long as it is needed."""
 
-    def __init__(self, types: Types, primitives: Mapping[str, Primitive]) -> None:
-        self.given, self.ufuncs = types, Ufuncs(primitives)
+    def __init__(self, types: Types, ufuncs: Ufuncs) -> None:
+        self.given, self.ufuncs = types, ufuncs
         self.made: list[str] = []
         self.free: list[str] = []
         self.named: dict[str, Expr] = {}  # what is shared, until it is computed

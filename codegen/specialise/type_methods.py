@@ -53,7 +53,7 @@ from ..model.schema import OperatorName
 from ..read.functions import FunctionIndex, alias, generated_name, module_path
 from .array_results import ArrayResults
 from .blocks import CostModel, call_of, function_of
-from .counterparts import counterpart
+from .counterparts import apart, counterpart
 from .environments import kernel_environment, type_of
 from .generic import generic
 from .headers import header, plain_arguments
@@ -132,6 +132,7 @@ class Specialiser:
         ] = {}  # functions of other libraries: alias -> (module, name)
         self.array_nodes = array_nodes
         self._modules = frozenset(backend.kernels)
+        self._apart = apart(primitives)
         self._reduced = reduced
         self._computed: dict[tuple[OperatorName, bool, bool, bool], Method] = {}
         #: By category, whether it records, and whether it has the scalar type.
@@ -164,7 +165,7 @@ class Specialiser:
         """What this backend runs for the operator."""
         own = operator.kernels.get(self.backend.name)
         if own is None and self.backend.is_group:
-            return counterpart(operator, self.backend, self.kernel_functions, self.costs.primitives)
+            return counterpart(operator, self.backend, self.kernel_functions, self._apart)
         if own is None and POINTWISE_VALUES in self.backend.capabilities:
             return self._of_values(operator)
         if own is not None or EXPRESSIONS.isdisjoint(operator.tags) or self.backend.group:
@@ -452,7 +453,7 @@ class Specialiser:
         else:
             parameters = [parameter_name(a.name) for a in arguments]
             tree = self._over_parameters(kernel.formula.tree, operator, kernel.calls)
-            function, scratch = function_of(parameters, tree, types, self.costs.primitives)
+            function, scratch = function_of(parameters, tree, types, self.costs.ufuncs)
             function = self.choosing(function)
         arrays = {a.name: array_of(a, hooked) for a in arguments}
         given = {**arrays, **self.prepared(kernel, arrays, kept)}
@@ -514,9 +515,7 @@ class Specialiser:
         """A backend that computes nothing elementwise needs only to know the operands."""
         function = self.kernel_functions.find(str(self.backend.capabilities["pointwise"]), self._modules)[0]
         arrays = {a.name: array_of(a, False) for a in operator.schema.arguments if a.type.is_tensor}
-        own = operator.prepared and counterpart(
-            operator, self.backend, self.kernel_functions, self.costs.primitives
-        )
+        own = operator.prepared and counterpart(operator, self.backend, self.kernel_functions, self._apart)
         looked = self.prepared(own, arrays) if own else {}
         given = [looked.get(name, array) for name, array in arrays.items()]
         for a in operator.schema.arguments:

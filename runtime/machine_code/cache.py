@@ -43,7 +43,6 @@ class Cache:
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
         self.problem = "" if folder is not None else "there is no home folder"
-        self._tidied = False
 
     def read(self, key: str) -> bytes | None:
         """What was kept by a key; None where there is nothing, or it is damaged, or another user's."""
@@ -71,12 +70,9 @@ class Cache:
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             _replace(self._path(self.folder, key), _MAGIC + _checksum(key, data) + data)
+            self._tidy(self.folder)
         except OSError as error:
             self.problem = str(error)
-            return
-        if not self._tidied:
-            self._tidied = True
-            self._tidy(self.folder)
 
     @staticmethod
     def _path(folder: Path, key: str) -> Path:
@@ -84,8 +80,11 @@ class Cache:
 
     @staticmethod
     def _tidy(folder: Path) -> None:
-        """Remove what has not been used for long, and what processes left that were killed meanwhile."""
-        now = time.time()
+        """Once a day, remove what has not been used for long, and what killed processes left behind."""
+        now, marker = time.time(), folder.with_suffix(".tidied")
+        if marker.exists() and now - marker.stat().st_mtime < _DAY:
+            return  # to look at each file takes longer than to make some
+        marker.touch()
         for path in folder.iterdir():
             with contextlib.suppress(OSError):
                 days = (now - path.stat().st_mtime) / _DAY

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,3 +21,11 @@ def folder(tmp_path: Path) -> Path:
     """Good declarations, to add files to."""
     shutil.copytree(SURROUNDINGS, tmp_path / "all")
     return tmp_path / "all"
+
+
+@pytest.fixture(autouse=True)
+def without_collector() -> Iterator[None]:
+    """Nothing that is generated is garbage while a test runs, as in the commands: to look takes long."""
+    gc.disable()
+    yield
+    gc.enable()

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from scratch import leave_declarations
 
 from tengen.codegen import gen
 from tengen.codegen.emit import compiled
-from tengen.codegen.emit.cache import Kept
 from tengen.codegen.emit.compiled import check_compiles
 from tengen.codegen.emit.files import Renderer
 from tengen.codegen.model.diagnostics import DeclarationErrors
@@ -61,10 +62,13 @@ def test_what_is_of_no_operator(tmp_path: Path) -> None:
 def test_nothing_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(Kept, "read", lambda kept: None)
+    declarations = tmp_path / "declarations"
+    shutil.copytree(gen.declarations_dir(), declarations)
+    leave_declarations(declarations, "native_functions.scan.yaml")
     whole = Renderer.files
     monkeypatch.setattr(Renderer, "files", lambda r: [*whole(r), OutputFile("zz.py", "def f(a, a): ...\n")])
-    assert gen.main(["--output", str(tmp_path / "generated")]) == 1
+    arguments = ["--declarations", str(declarations), "--output", str(tmp_path / "generated")]
+    assert gen.main(arguments) == 1
     assert not (tmp_path / "generated").exists()
     assert "duplicate argument 'a'" in capsys.readouterr().err
 

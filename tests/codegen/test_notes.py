@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from scratch import leave_declarations
 
 from tengen.codegen import gen
 from tengen.codegen.read.libraries import library_at
@@ -77,7 +78,8 @@ DERIVATIVES = """
 
 def test_ours_need_no_notes() -> None:
     found: list[str] = []
-    gen.generate(note=found.append)
+    declarations = gen.declarations_dir()
+    gen.generated(declarations, None, gen.cache_of(declarations, gen.output_dir()), found.append)
     assert not found
 
 
@@ -105,6 +107,7 @@ def test_each_has_a_place_and_a_reason(tmp_path: Path) -> None:
 def test_the_command_says_it_and_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     declarations = tmp_path / "declarations"
     shutil.copytree(gen.declarations_dir(), declarations)
+    leave_declarations(declarations, "native_functions.scan.yaml")
     text = "- func: by_sign(Tensor self) -> Tensor\n  tags: [pointwise]\n  dispatch: {CPU: xp.sign(self)}\n"
     (declarations / "native_functions.noted.yaml").write_text(text)
     arguments = ["--declarations", str(declarations), "--output", str(tmp_path / "generated")]

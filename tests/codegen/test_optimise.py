@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tengen.codegen.derive.ufuncs import Ufuncs
 from tengen.codegen.specialise.blocks import CostModel, call_of, function_of
 from tengen.codegen.specialise.environments import kernel_environment
 from tengen.codegen.specialise.optimise import allocate_scratch, eliminate_common_subexpressions, inline
@@ -16,6 +17,7 @@ from tengen.testing.declared import declarations
 
 TYPES = Types(kernel_environment({Name(n): ARRAY for n in ("a", "b", "c", "grad", "result")}))
 PRIMITIVES = declarations().primitives
+UFUNCS = Ufuncs(PRIMITIVES)
 
 
 def tree(text: str) -> Expr:
@@ -104,7 +106,7 @@ def test_inlining_is_the_inverse() -> None:
     ],
 )
 def test_scratch(given: str, expected: str, scratch: int) -> None:
-    found, names = allocate_scratch(tree(given), TYPES, PRIMITIVES)
+    found, names = allocate_scratch(tree(given), TYPES, UFUNCS)
     assert write(found) == expected
     assert names == [f"s{i}" for i in range(scratch)]
 
@@ -114,7 +116,7 @@ def test_scratch(given: str, expected: str, scratch: int) -> None:
 )
 def test_scratch_text_computes_the_same(text: str) -> None:
     """With memory and without; also where the result goes over an operand."""
-    found, names = allocate_scratch(tree(text), TYPES, PRIMITIVES)
+    found, names = allocate_scratch(tree(text), TYPES, UFUNCS)
     rng = np.random.default_rng(0)
     a, b, c = rng.uniform(0.5, 2, (3, 7))
     given = {"xp": np, "a": a, "b": b, "c": c}
@@ -169,6 +171,6 @@ def test_what_is_worth_blocks(text: str, worth: bool) -> None:
     ],
 )
 def test_calls_in_blocks(parameters: list[str], text: str, expected: str) -> None:
-    function, scratch = function_of(parameters, tree(text), TYPES, PRIMITIVES)
+    function, scratch = function_of(parameters, tree(text), TYPES, UFUNCS)
     call = call_of(Name("run"), function, [Name(p) for p in parameters], "", scratch)
     assert write(call) == expected

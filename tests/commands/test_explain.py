@@ -119,6 +119,8 @@ def test_what_changed(scratch: Scratch, tengen: Command) -> None:
     assert "- **BREAKING** `deg2rad`" in tengen("diff", "--markdown").stdout
     assert tengen("diff", "--exit-code").returncode == 1
     assert tengen("diff", "nonsense").returncode == 2
+    git(scratch, "commit", "--quiet", "--all", "-m", "after")
+    assert tengen("diff").stdout == "nothing changed\n"  # though the revision before is kept
 
 
 def test_from_a_class_of_nn(scratch: Scratch, tengen: Command) -> None:

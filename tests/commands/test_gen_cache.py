@@ -47,7 +47,7 @@ def test_the_same_with_and_without(scratch: Scratch, tengen: Command) -> None:
         file.unlink()
     answers.append((of_files(tengen("gen", "--check")), of_files(tengen("gen"))))
     assert len(set(answers)) == 1
-    kept = {"generated.json", "declared.pickle", "rendered.json", "lowered.txt"}
+    kept = {"generated.json", "declared.pickle", "rendered.json", "lowered.txt", "forms.txt"}
     assert {p.name for p in caches.glob("*.*")} == kept
     assert state(scratch.root / "generated") == before
 

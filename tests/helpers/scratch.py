@@ -16,7 +16,7 @@ from tengen.codegen.read.entries import mechanism_of
 PROJECT = Path(__file__).resolve().parents[2]
 FOLDERS = ("codegen", "declarations", "generated", "ir", "runtime", "templates", "tests")
 #: What the generator knows of the same files.
-KEPT = ("generated.json", "declared.pickle", "base.pickle", "rendered.json", "lowered.txt")
+KEPT = ("generated.json", "declared.pickle", "base.pickle", "rendered.json", "lowered.txt", "forms.txt")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +79,19 @@ def copy_project(root: Path, names: Iterable[str] = FOLDERS, project: Path = PRO
     return Scratch(root, {**kept, "PYTHONPATH": str(tree(root)), "PATH": path})
 
 
+def leave_declarations(folder: Path, *kept: str) -> None:
+    """Remove the files that declare operators, but for those of these names."""
+    for path in folder.iterdir():
+        if path.is_file() and mechanism_of(path) is not None and path.name not in kept:
+            path.unlink()
+
+
 def keep_declarations(copy: Scratch, *kept: str) -> None:
     """Of the files that declare operators only those of these names are left, and what they generate.
 
     What the commands do with a declaration does not depend on how many there are; how long they take does.
     """
-    for path in (copy.root / "declarations").iterdir():
-        if path.is_file() and mechanism_of(path) is not None and path.name not in kept:
-            path.unlink()
+    leave_declarations(copy.root / "declarations", *kept)
     done = copy.python("-m", "tengen.codegen.gen")
     assert done.returncode == 0, done.stdout
 

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -183,8 +184,6 @@ def test_another_users_file_is_not_run(
 
 def test_processes_fill_an_empty_cache_at_once(cache: Path) -> None:
     program = "import time; time.sleep(max(0, {at} - time.time())); print(right(kernels.double_and_add))"
-    import time
-
     at = time.time() + 1.0
     processes = [start(program.format(at=at), TENGEN_CACHE=str(cache.parent)) for _ in range(4)]
     assert [p.communicate(timeout=120)[0].strip() for p in processes] == ["True"] * 4
@@ -201,6 +200,19 @@ def test_files_that_nobody_uses_are_removed(cache: Path) -> None:
     kept.write("key", b"code")
     assert {p.name for p in cache.iterdir()} == {"used.o", "writing.part", "key.o"}
     assert kept.read("key") == b"code" and kept.read("another") is None
+
+
+def test_they_are_looked_for_once_a_day(cache: Path) -> None:
+    kept, day = caching.Cache(cache), 24 * 3600
+    kept.write("key", b"code")
+    (cache / "old.o").write_bytes(b"")
+    os.utime(cache / "old.o", (0, 0))
+    kept.write("key", b"code")
+    assert (cache / "old.o").exists()
+    yesterday = time.time() - 2 * day
+    os.utime(cache.with_suffix(".tidied"), (yesterday, yesterday))
+    kept.write("key", b"code")
+    assert not (cache / "old.o").exists()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has its own folder")

@@ -1,11 +1,12 @@
 """The C machine built with GCC's sanitizers, under the tests that call it most, and the fuzzer.
 
-    python dev.py sanitize [address] [thread] [-- ARGUMENTS]
+    python dev.py sanitize [address] [thread] [short] [-- ARGUMENTS]
 
 ``address`` finds what is read or written beyond memory, or used after it was freed, and what C leaves
 undefined; ``thread`` finds what threads do to the same memory at once. Both are built in a copy of the
-project, and must first report a mistake of each kind that is there on purpose. What stands behind ``--`` is
-handed to pytest.
+project, and must first report a mistake of each kind that is there on purpose. ``short`` is ``address`` with
+tests that take a minute, which CI runs; who names none gets the others. What stands behind ``--`` is handed
+to pytest.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "helpers"))
@@ -41,16 +42,25 @@ class Sanitizer:
     fuzz: bool
 
 
+ADDRESS = Sanitizer(
+    ("-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
+    ("libasan.so", "libubsan.so"),
+    # Python leaves memory to the end of the process; its own allocator would hide what is used too late.
+    {"ASAN_OPTIONS": "detect_leaks=0", "PYTHONMALLOC": "malloc"},
+    ("tests/fast_paths", "tests/machine_code", "tests/autograd/test_backward.py"),
+    ("beyond", "overflow"),
+    True,
+)
+SHORT = "short"
+#: Seconds each; the others of tests/fast_paths take minutes.
+OF_SHORT = (
+    *(f"tests/fast_paths/test_{name}.py" for name in ("references", "shares", "texts", "called_once")),
+    *(f"tests/fast_paths/test_{name}.py" for name in ("program", "operations", "leaves")),
+    "tests/autograd/test_backward.py",
+)
 SANITIZERS = {
-    "address": Sanitizer(
-        ("-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
-        ("libasan.so", "libubsan.so"),
-        # Python leaves memory to the end of the process; its own allocator would hide what is used too late.
-        {"ASAN_OPTIONS": "detect_leaks=0", "PYTHONMALLOC": "malloc"},
-        ("tests/fast_paths", "tests/machine_code", "tests/autograd/test_backward.py"),
-        ("beyond", "overflow"),
-        True,
-    ),
+    "address": ADDRESS,
+    SHORT: replace(ADDRESS, tests=OF_SHORT, fuzz=False),
     "thread": Sanitizer(
         ("-fsanitize=thread",),
         ("libtsan.so",),
@@ -118,7 +128,7 @@ def run(name: str, arguments: Sequence[str]) -> str:
 def main(arguments: Sequence[str]) -> int:
     """Run the sanitizers that are named, or all; 1 if one of them reports something."""
     split = arguments.index("--") if "--" in arguments else len(arguments)
-    names = arguments[:split] or [*SANITIZERS]
+    names = arguments[:split] or [name for name in SANITIZERS if name != SHORT]
     if unknown := sorted(set(names) - set(SANITIZERS)):
         print(f"no sanitizer is named {', '.join(unknown)}: there are {', '.join(SANITIZERS)}")
         return 2
