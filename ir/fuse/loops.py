@@ -11,7 +11,7 @@ from ..lower.instructions import Instructions
 from ..lower.loops import ACCESS, Memory
 from .folds import Fold
 from .memory import Home, Plan
-from .nodes import Arg, Checked, Input, Node, Pick, Places, Pointwise, Reduce, Scatter, Table
+from .nodes import Arg, Checked, Node, Pick, Places, Pointwise, Reduce, Scatter
 from .scalars import STORED, Scalars
 from .schedule import Group
 from .views import Shape, contiguous, merged
@@ -148,14 +148,8 @@ class Loops:
             self.loaded[arg] = self.body.add(f"add nsw i64 {place}, {offset}") if offset else place
             return
         pointer = self.function.at(STORED[dtype][0], self.function.pointer(arg.node, offset), place)
-        mark = _INVARIANT if self._stays(arg.node) else ""
+        mark = _INVARIANT if self.function.plan.stays(arg.node) else ""
         self.loaded[arg] = self.function.scalars.load(dtype, pointer, ACCESS + mark)
-
-    def _stays(self, node: Node) -> bool:
-        """Whether nobody writes to a node's buffer while the function runs."""
-        if isinstance(node, Input):
-            return node.number not in self.function.plan.written
-        return isinstance(node, Table)
 
     def _store(self, node: Node, strides: Shape, value: str) -> None:
         place = self._place(strides)

@@ -80,10 +80,8 @@ class Plan:
         ``given`` has the slots of nodes whose buffers share an array that is given, or is an output.
         """
         self.slots: dict[Node, Slot] = dict(given or {})
-        #: The inputs that are written to, by their numbers.
-        self.written = {
-            s.number for n, s in self.slots.items() if s.home is Home.INPUT and not isinstance(n, Input)
-        }
+        written = [slot for node, slot in self.slots.items() if not isinstance(node, Input)]
+        self._written = {slot.number for slot in written if slot.home is Home.INPUT}
         #: Where late reductions are formed.
         self.totals: dict[Node, int] = {}
         self.tables: list[Table] = []
@@ -107,6 +105,10 @@ class Plan:
                     self.totals[node] = self.arena.take(size, at, at)
                 if node not in self.slots and _is_stored(node, group, last, at):
                     self._store(node, group, last.get(node, at), at)
+
+    def stays(self, node: Node) -> bool:
+        """Whether nothing is written to a node's buffer while the program runs."""
+        return isinstance(node, Table) or (isinstance(node, Input) and node.number not in self._written)
 
     def _given(self, node: Node) -> None:
         for arg in node.args:
@@ -186,6 +188,8 @@ def _is_before(group: Group, at: int, node: Node, read: tuple[int, Node, Arg]) -
     where, reader, arg = read
     if where != at:
         return where < at
+    if any([arg is each for each in reader.elsewhere]):
+        return False
     first = group.nodes.index(reader) <= group.nodes.index(node)
     return first and group.level[reader] <= group.level[node] and arg.is_in_step(group.space)
 
