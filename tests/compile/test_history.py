@@ -484,3 +484,29 @@ def test_gradients_need_not_lie_with_gaps() -> None:
     for _ in range(3):
         alike(compiled, function, *args)
     assert is_ready(compiled), reason(compiled)
+
+
+def test_who_looks_at_operators() -> None:
+    compiled = tengen.compile(lambda t: (t.sqrt() * t).sum())
+    x = tengen.arange(3.0).add_(1).requires_grad_()
+    for _ in range(4):
+        compiled(x).backward()
+    assert is_ready(compiled)
+    packed: list[Any] = []
+    with tengen.autograd.graph.saved_tensors_hooks(lambda t: packed.append(t) or t, lambda t: t):
+        compiled(x).backward()
+    assert packed
+    with tengen.autograd.detect_anomaly(), pytest.warns(UserWarning, match="Error detected in SqrtBackward0"):
+        with pytest.raises(RuntimeError, match="SqrtBackward0"):
+            compiled((x - 2).detach().requires_grad_()).backward()
+
+
+def test_a_result_that_backward_needs_was_written_to() -> None:
+    compiled = tengen.compile(lambda t: (t * 2).exp())
+    for _ in range(5):
+        y = compiled(tengen.arange(3.0).requires_grad_())
+        with tengen.no_grad():
+            y.add_(1)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            y.sum().backward()
+    assert is_ready(compiled)
