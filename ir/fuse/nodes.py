@@ -162,6 +162,14 @@ class Scatter(Node):
     def elements(self) -> tuple[Arg, ...]:
         return self.args[:2]
 
+    @property
+    def goes_in_steps(self) -> bool:
+        """Whether the elements along the innermost loop are others, in constant steps."""
+        index = self.args[0]
+        return bool(self.loops) and bool(
+            self.steps[-1] or (isinstance(index.node, Places) and index.strides[-1])
+        )
+
 
 @dataclass(eq=False, slots=True)
 class Product(Node):

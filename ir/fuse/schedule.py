@@ -90,6 +90,8 @@ class Schedule:
         inside = [arg for arg in node.args if self.at.get(arg.node) == number]
         if any([self.at.get(arg.node) == number for arg in node.elsewhere]):
             return False
+        if group.nodes and (_is_alone(node) or _is_alone(group.nodes[0])):
+            return False
         level = self._level_of_row(node, group, inside)
         if level is not None:
             group.of_rows.add(node)
@@ -126,7 +128,7 @@ class Schedule:
         if group is before or not group.is_loops or node.space != group.space or len(group.nodes) >= MOST:
             return False
         for user in users[node]:
-            if self.groups[self.at[user]] is not group or user.space != group.space:
+            if self.groups[self.at[user]] is not group or user.space != group.space or _is_alone(user):
                 return False
             if any([arg.node is node for arg in user.elsewhere]):
                 return False
@@ -178,3 +180,8 @@ class Schedule:
             group.of_rows.add(node)
         else:
             group.late.add(node)
+
+
+def _is_alone(node: Node) -> bool:
+    """Whether a node has LLVM compute all that is with it one by one: writes at places that may be alike."""
+    return isinstance(node, Scatter) and not node.goes_in_steps

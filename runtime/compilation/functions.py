@@ -17,7 +17,19 @@ import numpy as np
 from tengen.generated.kernels import ROUTINES
 from tengen.ir.fuse.calls import lies_well
 from tengen.ir.fuse.folds import Fold
-from tengen.ir.fuse.nodes import Fill, Input, Pieces, Place, Places, Product, Reduce, Result, Scatter, View
+from tengen.ir.fuse.nodes import (
+    Fill,
+    Input,
+    Pick,
+    Pieces,
+    Place,
+    Places,
+    Product,
+    Reduce,
+    Result,
+    Scatter,
+    View,
+)
 from tengen.ir.fuse.views import contiguous
 from tengen.ir.lower.instructions import Instructions, Unlowerable
 from tengen.ir.routines import FUNCTIONS
@@ -136,11 +148,15 @@ def _fold(fold: str, x: Array, axis: Axes = None, keepdims: bool = False, dtype:
 
 
 def _is_short(x: Array, axes: Sequence[int]) -> bool:
-    """Whether a reduction is few operations of slices: not where rows are computed for it alone."""
+    """Whether a reduction is few operations of slices: not where rows, or windows that overlap, are computed
+    for it alone."""
     if not 0 < product([x.shape[d] for d in axes]) <= STEPS:
         return False
-    is_row = x.view.is_whole and builtins.max(axes) == x.ndim - 1
-    return not is_row or isinstance(x.view.node, _IN_MEMORY)
+    node = x.view.node
+    if isinstance(node, _IN_MEMORY) or not x.view.is_whole:
+        return True
+    sources = [arg.node.args[1].node if isinstance(arg.node, Pick) else arg.node for arg in node.args]
+    return builtins.max(axes) < x.ndim - 1 and builtins.any([product(s.shape) >= x.size for s in sources])
 
 
 def _slices(x: Array, axes: Sequence[int]) -> list[Array]:

@@ -151,6 +151,14 @@ def test_writes_at_indices_are_loops_over_what_is_written() -> None:
     assert memory.endswith("arena: 64")  # of the index alone
 
 
+def test_writes_at_places_that_may_be_alike_are_alone() -> None:
+    """Where the innermost loop goes through indices, no others are computed one by one with it."""
+    _, groups, _ = passes(
+        lambda t, i, v: t.index_add(0, i, v.exp()), ones(5), tengen.tensor([4, 0, 4]), ones(3)
+    )
+    assert groups == "0: [3]: %0, %1, %2, %3, %4\n1: [3]: late %5"
+
+
 def test_places_in_constant_steps_are_views() -> None:
     nodes, _, _ = passes(lambda i: i * tengen.arange(2, 10, 2), tengen.ones(6, 4, dtype=tengen.int64))
     assert nodes == "%0 : int64[6, 4] = a0 * a1 (input0, places[0, 2] + 2)"

@@ -239,8 +239,7 @@ def scatter_flat(
 ) -> Array:
     """``self`` changed by ``source``, or a number, at places of its flattened elements."""
     if is_array(source):
-        given = [_described(xp, a) for a in (self, index, source)]
-        host_index.check_scatter_flat(*given)
+        host_index.check_scatter_flat(*[_described(xp, a) for a in (self, index, source)])
         source = xp.reshape(source, index.shape)
     host_scatter.check_fold(fold, xp.numpy_dtype(self.dtype))
     if not index.size:

@@ -67,9 +67,10 @@ def maxima_of_windows_back(
     if 0 in (*plan.source, *plan.shape):
         return xp.reshape(zeros, plan.source)
     indices = xp.checked(indices, partial(_check_places, plan.plane), in_range(0, plan.plane))
-    rows = xp.from_host(np.arange(prod(plan.source) // plan.plane, dtype=np.int64)[:, None] * plan.plane)
-    places = xp.reshape(indices, (-1, plan.count)) + rows
-    return xp.reshape(xp.scatter(zeros, places, xp.reshape(grad_output, places.shape), "add"), plan.source)
+    planes = [1 if axis in plan.axes else n for axis, n in enumerate(plan.source)]
+    begins = np.arange(prod(planes), dtype=np.int64).reshape(planes) * plan.plane
+    places = xp.reshape(indices, plan.shape) + xp.from_host(begins)
+    return xp.reshape(xp.scatter(zeros, places, grad_output, "add"), plan.source)
 
 
 def _check_places(size: int, indices: Any) -> None:
