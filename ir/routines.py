@@ -74,8 +74,8 @@ wide: float -> wide float
 narrow: wide float -> float"""
     )
 )
-#: ``r = repeat(first, condition, following)``: r is the first value, and as long as the condition holds of it, the
-#: following one.
+#: ``r = repeat(first, condition, following)``: r is the first value, and as long as the condition holds of
+#: it, the following one.
 REPEAT = "repeat"
 #: What native kernels may call, too: the int64 of a whole number below 2**31, by which an element is picked.
 TO_INDEX = "to_index"

@@ -229,7 +229,9 @@ class _Checker:
         """The kind of a name that stands for the value so far in the condition and in what follows."""
         assert isinstance(value, Call)
         if len(value.arguments) != 3:
-            return self.error(value, f"{REPEAT} is called with {len(value.arguments)} arguments", "3 arguments")
+            return self.error(
+                value, f"{REPEAT} is called with {len(value.arguments)} arguments", "3 arguments"
+            )
         first, condition, following = value.arguments
         known = self.kinds.copy()
         kind = self.kind(first)

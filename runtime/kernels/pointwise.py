@@ -94,13 +94,6 @@ def conjugate(self: Array) -> Array:
     return np.conj(self) if is_complex(self.dtype) else self.copy()
 
 
-def logit(self: Array, eps: float | None) -> Array:
-    """``log(x / (1 - x))``, x first brought into [eps, 1 - eps] when there is an eps."""
-    if eps is not None:
-        self = np.where(self < eps, eps, np.where(self > 1 - eps, 1 - eps, self))
-    return np.log(self / (1 - self))
-
-
 def nan_to_num(self: Array, nan: float | None, posinf: float | None, neginf: float | None) -> Array:
     """What is not finite replaced, in each part of complex numbers."""
     kind = self.dtype.kind
@@ -119,14 +112,6 @@ def nan_to_num(self: Array, nan: float | None, posinf: float | None, neginf: flo
     result[self == np.inf] = limits.max if posinf is None else posinf
     result[self == -np.inf] = limits.min if neginf is None else neginf
     return result
-
-
-def round_decimals(self: Array, decimals: int) -> Array:
-    """Rounded to ``decimals`` places behind the point, or before it when negative; halves to even."""
-    if decimals == 0:
-        return np.rint(self)
-    scale = 10.0 ** abs(decimals)
-    return np.rint(self * scale) / scale if decimals > 0 else np.rint(self / scale) * scale
 
 
 def rounded(self: Array) -> Array:
@@ -153,41 +138,44 @@ def clamped(self: Array, min: Array, max: Array) -> Array:
     return np.minimum(np.maximum(self, min), max)
 
 
-def _check_divisor(self: Array, other: Array) -> bool:
-    """Whether the operands are integers; RuntimeError if then a divisor is 0."""
-    if np.result_type(self, other).kind not in "iub":
-        return False
-    if not np.all(other) and np.broadcast(self, other).size:
-        raise RuntimeError("ZeroDivisionError")
-    return True
+def _divided(function: np.ufunc, self: Array, other: Array) -> Array:
+    """A quotient or a remainder. RuntimeError where an integer is divided by 0."""
+    if not _are_integers(self, other):
+        return function(self, other)
+    try:
+        with np.errstate(divide="raise"):
+            return function(self, other)
+    except FloatingPointError:
+        raise RuntimeError("ZeroDivisionError") from None
+
+
+def _are_integers(self: Array, other: Array) -> bool:
+    return (self if hasattr(self, "dtype") else other).dtype.kind in "iu"
 
 
 def floor_divide(self: Array, other: Array) -> Array:
     """The quotient rounded down. Raises RuntimeError where an integer is divided by 0."""
-    _check_divisor(self, other)
-    return np.floor_divide(self, other)
+    return _divided(np.floor_divide, self, other)
 
 
 def div_rounded(self: Array, other: Array, rounding_mode: str) -> Array:
     """The quotient rounded down (``"floor"``) or towards zero (``"trunc"``), as ``floor_divide``."""
     if rounding_mode == "floor":
         return floor_divide(self, other)
-    if not _check_divisor(self, other):
+    if not _are_integers(self, other):
         return np.trunc(np.true_divide(self, other))
-    down = np.floor_divide(self, other)
+    down = floor_divide(self, other)
     return down + ((down < 0) & (np.multiply(down, other) != self))
 
 
 def fmod(self: Array, other: Array) -> Array:
     """The remainder with the sign of ``self``. Raises RuntimeError where an integer is divided by 0."""
-    _check_divisor(self, other)
-    return np.fmod(self, other)
+    return _divided(np.fmod, self, other)
 
 
 def remainder(self: Array, other: Array) -> Array:
     """The remainder with the sign of ``other``. Raises RuntimeError where an integer is divided by 0."""
-    _check_divisor(self, other)
-    return np.remainder(self, other)
+    return _divided(np.remainder, self, other)
 
 
 def heaviside(self: Array, values: Array) -> Array:

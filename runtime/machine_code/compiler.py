@@ -149,7 +149,9 @@ def _module(symbol: str, text: str, context: Any, clearing: str | None, has_half
         module.link_in(llvm.parse_assembly(_QUIET_TEXT + clearing, context))
         module.verify()
     for value in (*module.functions, *module.global_variables):
-        if not value.is_declaration and value.visibility.name != "hidden":  # those are called once loops are vectors
+        if (
+            not value.is_declaration and value.visibility.name != "hidden"
+        ):  # those are called once loops are vectors
             value.linkage = "internal"
     if clearing is not None:
         entry = module.get_function(_QUIET)
