@@ -234,6 +234,14 @@ def _is_constant(expr: Expr) -> bool:
     return isinstance(expr, Constant | Operation) and all(map(_is_constant, expr.parts))
 
 
+def _known(condition: Expr) -> bool | None:
+    """Whether a condition holds that compares what is written, as a word that a formula gives."""
+    match condition:
+        case Operation("==" | "!=" as symbol, (Constant(a), Constant(b))):
+            return (a == b) is (symbol == "==")
+    return None
+
+
 def _ways(expr: Expr, condition: Expr) -> tuple[Expr, Expr]:
     """The expression where a condition holds, and where it does not."""
 
@@ -260,6 +268,9 @@ class _Reader:
             yield condition, self.operand(expr)
             return
         then, otherwise = _ways(expr, choice.condition)
+        if (holds := _known(choice.condition)) is not None:
+            yield from self.branches(then if holds else otherwise, *held)
+            return
         yield from self.branches(then, *held, choice.condition)
         yield from self.branches(otherwise, *held)
 
