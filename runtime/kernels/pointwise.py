@@ -97,7 +97,7 @@ def conjugate(self: Array) -> Array:
 def nan_to_num(self: Array, nan: float | None, posinf: float | None, neginf: float | None) -> Array:
     """What is not finite replaced, in each part of complex numbers."""
     kind = self.dtype.kind
-    if kind in "biu":
+    if kind in "biu" or np.isfinite(self).all():
         return self.copy()
     if kind == "c":
         result = np.empty_like(self)
