@@ -138,44 +138,41 @@ def clamped(self: Array, min: Array, max: Array) -> Array:
     return np.minimum(np.maximum(self, min), max)
 
 
-def _divided(function: np.ufunc, self: Array, other: Array) -> Array:
-    """A quotient or a remainder. RuntimeError where an integer is divided by 0."""
-    if not _are_integers(self, other):
-        return function(self, other)
-    try:
-        with np.errstate(divide="raise"):
-            return function(self, other)
-    except FloatingPointError:
-        raise RuntimeError("ZeroDivisionError") from None
-
-
-def _are_integers(self: Array, other: Array) -> bool:
-    return (self if hasattr(self, "dtype") else other).dtype.kind in "iu"
+def _check_divisor(self: Array, other: Array) -> bool:
+    """Whether the operands are integers; RuntimeError if then a divisor is 0."""
+    if (self if hasattr(self, "dtype") else other).dtype.kind not in "iu":
+        return False
+    if np.count_nonzero(other) < np.size(other) and np.broadcast(self, other).size:
+        raise RuntimeError("ZeroDivisionError")
+    return True
 
 
 def floor_divide(self: Array, other: Array) -> Array:
     """The quotient rounded down. Raises RuntimeError where an integer is divided by 0."""
-    return _divided(np.floor_divide, self, other)
+    _check_divisor(self, other)
+    return np.floor_divide(self, other)
 
 
 def div_rounded(self: Array, other: Array, rounding_mode: str) -> Array:
     """The quotient rounded down (``"floor"``) or towards zero (``"trunc"``), as ``floor_divide``."""
     if rounding_mode == "floor":
         return floor_divide(self, other)
-    if not _are_integers(self, other):
+    if not _check_divisor(self, other):
         return np.trunc(np.true_divide(self, other))
-    down = floor_divide(self, other)
+    down = np.floor_divide(self, other)
     return down + ((down < 0) & (np.multiply(down, other) != self))
 
 
 def fmod(self: Array, other: Array) -> Array:
     """The remainder with the sign of ``self``. Raises RuntimeError where an integer is divided by 0."""
-    return _divided(np.fmod, self, other)
+    _check_divisor(self, other)
+    return np.fmod(self, other)
 
 
 def remainder(self: Array, other: Array) -> Array:
     """The remainder with the sign of ``other``. Raises RuntimeError where an integer is divided by 0."""
-    return _divided(np.remainder, self, other)
+    _check_divisor(self, other)
+    return np.remainder(self, other)
 
 
 def heaviside(self: Array, values: Array) -> Array:
