@@ -12,7 +12,7 @@ from .calls import Blas, pieces, product, scatter
 from .folds import Fold
 from .loops import STATUS, Function, Loops
 from .memory import Home, Plan, Slot, late_in
-from .nodes import Eager, Node, Pieces, Product, Result, Scatter
+from .nodes import Bound, Eager, Node, Pieces, Product, Result, Scatter
 from .scalars import STORED, Scalars
 from .schedule import Group, Schedule
 
@@ -59,7 +59,7 @@ class Module:
 
 
 def module(
-    nodes: Sequence[Node],
+    schedule: Schedule,
     outputs: Sequence[Node],
     routines: Routines,
     blas: Blas | None,
@@ -67,9 +67,9 @@ def module(
 ) -> Module:
     """The module that computes outputs, which are distinct nodes that have no given buffer.
 
-    ``given`` has the slots of nodes whose buffers share an array.
+    ``given`` has the slots of nodes whose buffers share an array, or are inputs. Where nodes are written to
+    inputs, nothing is if there is an error.
     """
-    schedule = Schedule(nodes)
     late = {r: Fold(Instructions(), r.fold, r.args[0].node.dtype).stored for r in late_in(schedule.groups)}
     plan = Plan(schedule, outputs, {r: stored for r, stored in late.items() if stored != r.dtype}, given)
     return _Maker(schedule, plan, routines, blas).module()
@@ -163,7 +163,13 @@ class _Maker:
         body, name = Instructions(), f"step{len(self.steps)}"
         pointers = _Pointers(body, self.plan, self.homes)
         status = "0"
-        for group in groups:
+        checks = False
+        for number, group in enumerate(groups):
+            if checks and self._writes(group):
+                checks = False
+                self._leave(body, status, number)
+                status = "0"
+            checks |= any([isinstance(node, Bound) for node in group.nodes])
             function, given = self._function_of(group)
             operands = ", ".join([f"ptr {pointers.of(*each)}" for each in given])
             found = body.add(f"call i32 @{function}({operands})")
@@ -171,6 +177,19 @@ class _Maker:
         lines = [*body.lines, f"  ret i32 {status}", "}"]
         self.texts.append("\n".join([f"define i32 @{name}(ptr %table) #0 {{", *lines]))
         self.steps.append(Native(name))
+
+    def _writes(self, group: Group) -> bool:
+        """Whether a group writes to an input."""
+        slots = [self.plan.slots.get(node) for node in group.nodes]
+        return any([slot is not None and slot.home is Home.INPUT for slot in slots])
+
+    def _leave(self, body: Instructions, status: str, number: int) -> None:
+        """Return where an element was out of range."""
+        failed = body.add(f"icmp ne i32 {status}, 0")
+        body.put(f"br i1 {failed}, label %failed{number}, label %go{number}")
+        body.label(f"failed{number}")
+        body.put(f"ret i32 {status}")
+        body.label(f"go{number}")
 
     def _function_of(self, group: Group) -> tuple[str, list[Place]]:
         """The function of a group, and what it is given; groups that do the same have one."""

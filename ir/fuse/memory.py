@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from math import prod
 
-from .nodes import Eager, Input, Node, Reduce, Result, Table
+from .nodes import Arg, Bound, Eager, Input, Node, Reduce, Result, Table
 from .scalars import STORED
 from .schedule import Group, Schedule
 from .views import Shape
@@ -144,6 +144,46 @@ def _last_uses(schedule: Schedule) -> dict[Node, int]:
             for arg in node.args:
                 found[arg.node] = at
     return found
+
+
+def in_place(schedule: Schedule, wanted: Mapping[Node, int]) -> dict[Node, Slot]:
+    """Which nodes can be written to the inputs of these numbers, in place of a buffer of their own.
+
+    All that is read of the input is read before, or at the same place; and nothing fails once it is written.
+    """
+    checked = [i for i, group in enumerate(schedule.groups) if any(map(_may_fail, group.nodes))]
+    reads: dict[int, list[tuple[int, Node, Arg]]] = {}
+    for at, group in enumerate(schedule.groups):
+        for node in group.nodes:
+            for arg in node.args:
+                if isinstance(arg.node, Input):
+                    reads.setdefault(arg.node.number, []).append((at, node, arg))
+    found: dict[Node, Slot] = {}
+    for node, number in wanted.items():
+        at = schedule.at.get(node, -1)
+        if at <= max(checked, default=-1) or not _has_each_place(node, schedule.groups[at]):
+            continue
+        if all([_is_before(schedule.groups[at], at, node, read) for read in reads.get(number, ())]):
+            found[node] = Slot(Home.INPUT, number)
+    return found
+
+
+def _may_fail(node: Node) -> bool:
+    return isinstance(node, Bound | Eager)
+
+
+def _has_each_place(node: Node, group: Group) -> bool:
+    """Whether a node has a value for each place of its group's loops, made in them."""
+    return group.is_loops and node not in group.late | group.of_rows and node.shape == group.space
+
+
+def _is_before(group: Group, at: int, node: Node, read: tuple[int, Node, Arg]) -> bool:
+    """Whether what is read is read before a node of a group is written, or for it."""
+    where, reader, arg = read
+    if where != at:
+        return where < at
+    first = group.nodes.index(reader) <= group.nodes.index(node)
+    return first and group.level[reader] <= group.level[node] and arg.is_in_step(group.space)
 
 
 def packed(nodes: Sequence[Node]) -> tuple[list[int], int]:

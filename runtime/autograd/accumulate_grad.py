@@ -6,6 +6,7 @@ import threading
 import weakref
 from typing import Any
 
+from ..core.interception import notify_grad
 from ..core.memory_format import NotStrided
 from ..core.promotion import promote_types
 from ..core.storage import begin_write
@@ -106,12 +107,19 @@ class AccumulateGrad(Node):
         return requires
 
     def apply_graph(self, grad: Any) -> tuple[Any, ...]:
-        """Add a Tensor to the leaf's gradient out of place: both may be part of a graph."""
+        """Add a Tensor to the leaf's gradient: out of place where both may be part of a graph."""
         if not self._wanted():
             return ()
+        variable = self.variable
+        notify_grad(variable)
         with self.lock:
-            meta = self.variable._meta
-            meta.grad = accumulated(meta.grad, grad)
+            meta = variable._meta
+            total = meta.grad
+            by_parts = grad_mode.enabled or grad_mode.transforms or grad._wraps
+            if total is None or by_parts or total._wraps or total._type is not grad._type:
+                meta.grad = accumulated(total, grad)
+            else:
+                total += grad
         return self._accumulated()
 
     def _accumulated(self) -> tuple[Any, ...]:

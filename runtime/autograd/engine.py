@@ -14,7 +14,7 @@ from typing import Any
 
 from ..core.error_notes import note_derivative
 from ..core.function_dispatch import enter_engine, state as overrides
-from ..core.interception import Layer, active, intercepts_gradients
+from ..core.interception import Layer, active, intercepts_gradients, notify_grad
 from ..core.thread_state import call_in_new_thread, stack_is_deep
 from ..fast_paths import engine as fast_loop
 from .anomaly_mode import run_watched
@@ -324,5 +324,6 @@ def _run_extra(node: Node, extra: NodeExtra, grad: Any, graph: bool) -> Any:
 
 def _retain(tensor: Any, grad: Any) -> None:
     """Keep ``grad`` as the gradient of a tensor that is not a leaf."""
+    notify_grad(tensor)
     meta = meta_of(tensor)
     meta.grad = accumulated(meta.grad, grad)

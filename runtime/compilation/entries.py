@@ -6,19 +6,26 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Any
 
+import numpy as np
+
 from .. import fast_paths
-from ..autograd.grad_mode import grad_mode
-from ..core.scalar_type import get_default_dtype
-from ..core.tensor_base import TensorBase
 from ..utils.pytree import tree_unflatten
+from .effects import Effects
 from .history import History
+from .signature import Signature
+from .spent import spend
 from .state import MISSING, State, described
+from .steps import Counted
 from .traces import Trace
 
 #: So many calls of a function that has no program look whether it might have one now.
 REPEATS = 32
 #: Stands for a tensor in a result.
 TENSOR = object()
+
+
+#: The tensors of a call, what the program is given, and what the counts of steps become.
+Prepared = tuple[Sequence[Any], list[Any], Sequence[Counted]]
 
 
 class Stage(Enum):
@@ -29,69 +36,12 @@ class Stage(Enum):
     EAGER = "eager"  # the function is called as it is
 
 
-class Signature:
-    """The kind of a call: of its tensors what programs are made for, of all else the values."""
-
-    __slots__ = ("default", "enabled", "inference", "numbers", "plain", "repeated", "spec", "tensors")
-
-    def __init__(self, leaves: Sequence[Any], spec: Any) -> None:
-        self.spec = spec
-        self.plain: list[tuple[int, Any]] = []
-        #: Where tensors stand, each once; and where one stands again that stands at another place.
-        self.numbers: list[int] = []
-        self.repeated: list[tuple[int, int]] = []
-        seen: dict[int, int] = {}
-        for number, leaf in enumerate(leaves):
-            if not isinstance(leaf, TensorBase):
-                self.plain.append((number, leaf))
-            elif id(leaf) in seen:
-                self.repeated.append((number, seen[id(leaf)]))
-            else:
-                seen[id(leaf)] = number
-                self.numbers.append(number)
-        self.tensors = [described(leaves[number]) for number in self.numbers]
-        self.enabled, self.inference = grad_mode.enabled, grad_mode.inference
-        self.default = get_default_dtype()
-
-    @property
-    def is_flat(self) -> bool:
-        """Whether the arguments are tensors, each once."""
-        return isinstance(self.spec, int) and not self.plain and not self.repeated
-
-    def inputs(self, leaves: Sequence[Any]) -> list[Any]:
-        """The tensors among the leaves of a call, each once."""
-        return [leaves[number] for number in self.numbers]
-
-    def has_modes(self) -> bool:
-        """Whether the modes of tengen are those of the call."""
-        modes = grad_mode.enabled is self.enabled and grad_mode.inference is self.inference
-        return modes and get_default_dtype() is self.default
-
-    def fits(self, leaves: Sequence[Any], spec: Any) -> bool:
-        """Whether a call is of this kind."""
-        if spec != self.spec or not self.has_modes():
-            return False
-        for number, value in self.plain:
-            leaf = leaves[number]
-            if leaf is not value and not alike(leaf, value):
-                return False
-        for number, expected in zip(self.numbers, self.tensors, strict=True):
-            if not isinstance(leaves[number], TensorBase) or described(leaves[number]) != expected:
-                return False
-        return all([leaves[number] is leaves[first] for number, first in self.repeated])
-
-
-def alike(leaf: Any, value: Any) -> bool:
-    """Whether two arguments that are no tensors are the same."""
-    if type(leaf) is not type(value) or not isinstance(value, int | float | complex | str | bytes):
-        return False
-    return repr(leaf) == repr(value)
-
-
 class Entry:
     """One kind of call, and what is done in it."""
 
     __slots__ = (
+        "apart",
+        "effects",
         "failures",
         "guard",
         "held",
@@ -104,6 +54,7 @@ class Entry:
         "signature",
         "single",
         "spec",
+        "spent",
         "stage",
         "state",
         "trace",
@@ -130,11 +81,16 @@ class Entry:
         self.failures = self.uses = 0
         #: The numbers of the tensors that calls write to.
         self.written: list[int] = []
+        #: The arrays of a call, no two of which share memory that is written to.
+        self.apart: list[Any] = []
         #: What compares tensors and objects in C, where there is the C machine, and if all are the very same.
         self.guard: Any = None
         #: The tensors that the function has itself; whether the result is one tensor.
         self.own: list[Any] = []
         self.single = False
+        self.effects: Effects | None = None
+        #: The numbers of results through whose history a backward pass has gone in the call.
+        self.spent: list[int] = []
 
     def watch(self) -> None:
         """Have the C machine compare, if it is there."""
@@ -142,7 +98,8 @@ class Entry:
         if machine is None or state is None or state.others:
             return
         seen = [(None, kind) for kind in [*self.signature.tensors, *held]]
-        seen += [(t, kind) for t, kind in state.tensors if not any([t is own for own in self.own])]
+        own = {id(tensor) for tensor in self.own}
+        seen += [(t, kind) for t, kind in state.tensors if id(t) not in own]
         if any([kind[3] is None for _, kind in seen]):
             return
         expected = tuple([(n, c, t, r, s, st, own) for n, (own, (c, t, s, st, r)) in enumerate(seen)])
@@ -162,8 +119,12 @@ class Entry:
             self.state = self.guard = None
             self.held = []
 
-    def objection(self) -> str:
+    def objection(self, inputs: Sequence[Any]) -> str:
         """What Python's objects have now otherwise than when the call was traced; "" if nothing."""
+        return self.changed() or ("" if self.effects is None else self.effects.objection(inputs))
+
+    def changed(self) -> str:
+        """As ``objection``, of all but gradients."""
         for tensor, array, kind in self.held:
             if (tensor._array is not array or tensor._requires_grad is not kind[4]) and described(
                 tensor
@@ -171,11 +132,55 @@ class Entry:
                 return f"a tensor of shape {tuple(tensor.shape)} that the function has is of another kind"
         return "" if self.state is None else self.state.difference()
 
+    def results(self, tensors: list[Any]) -> Sequence[Any]:
+        """What the program gives. Failed as it says."""
+        run = self.trace if self.history is None else self.history
+        assert run is not None
+        found = run(tensors)
+        for number in self.spent:
+            spend(found[number])
+        return found
+
     def put(self, tensors: Sequence[Any]) -> Any:
         """The result, of its tensors."""
         given = iter([tensors[number] for number in self.order])
         return tree_unflatten([next(given) if kept is TENSOR else kept for kept in self.result], self.spec)
 
-    def tensors(self, leaves: Sequence[Any]) -> list[Any]:
-        """What the program is given."""
-        return [*self.signature.inputs(leaves), *self.own]
+    def overlaps(self, tensors: Sequence[Any]) -> bool:
+        """Whether a tensor that is written to has memory of another; what was found is kept by arrays."""
+        arrays = [tensor._array for tensor in tensors]
+        targets, known = {*self.written}, self.apart or [None] * len(arrays)
+        for number, (array, before) in enumerate(zip(arrays, known, strict=True)):
+            if array is before:
+                continue
+            others = range(len(arrays)) if number in targets else self.written
+            if any([np.may_share_memory(array, arrays[i]) for i in others if i != number]):
+                return True
+        self.apart = arrays
+        return False
+
+    def guarded(self, args: Sequence[Any]) -> Prepared | None:
+        """A call of tensors alone that is of this kind, as the C machine finds; else None."""
+        tensors = [*args, *self.own]
+        if not self.signature.is_flat or not self.guard.fits(tensors) or not self.signature.has_modes():
+            return None
+        effects = self.effects
+        if effects is None:
+            return args, tensors, ()
+        return None if effects.objection(args) else self._prepared(args)
+
+    def fitting(self, leaves: Sequence[Any], spec: Any) -> Prepared | None:
+        """A call that is of this kind; else None."""
+        if not self.signature.fits(leaves, spec):
+            return None
+        inputs = self.signature.inputs(leaves)
+        if self.effects is not None and self.effects.objection(inputs):
+            return None
+        same = self.guard is not None and self.guard.fits([*inputs, *self.own])
+        return self._prepared(inputs) if same or not self.changed() else None
+
+    def _prepared(self, inputs: Sequence[Any]) -> Prepared | None:
+        if self.effects is None:
+            return inputs, [*inputs, *self.own], ()
+        given = self.effects.given(inputs, self.own)
+        return None if given is None else (inputs, *given)

@@ -16,6 +16,7 @@ import numpy as np
 from tengen.ir.expressions import Attribute, Call, Name, walk
 from tengen.ir.fuse.memory import Home, Slot, packed
 from tengen.ir.fuse.nodes import Arg, Bound, Fill, Input, Node, Pointwise, Result, Table, View, live
+from tengen.ir.fuse.schedule import Schedule
 
 from ..autograd import grad
 from ..autograd.function import Function
@@ -124,14 +125,14 @@ class History:
         places, size = packed(shared)
         at = {n: Slot(Home.OUTPUT, len(forward), place) for n, place in zip(shared, places, strict=True)}
         computed = live(program.nodes, [*forward, *shared])
-        self.forward = made(computed, forward, shapes, at, size)
+        self.forward = made(Schedule(computed), forward, shapes, at, size)
         self.places += [len(forward)] if size else []
         self.given = program.inputs[primals : primals + given]
         count = len(program.inputs)
         nodes, roots, copies = _cloned(live(program.nodes, back.nodes), back.nodes, [*kept, *shared], count)
         number = count + len(kept)
         at = {copies[n]: Slot(Home.INPUT, number, place) for n, place in zip(shared, places, strict=True)}
-        self.backward = made(nodes, roots, back.shapes, at)
+        self.backward = made(Schedule(nodes), roots, back.shapes, at)
         self.grads = described
         outputs = [*self.outputs, *self.written.values()]
         types = types_of(outputs, self.forward.outputs)

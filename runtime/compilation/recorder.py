@@ -8,7 +8,6 @@ from typing import Any
 
 from ..autograd.grad_mode import grad_mode
 from ..core.device import default_device
-from ..core.interception import Layer
 from ..core.tensor_base import TensorBase
 from ..dispatch.legacy_type_dispatch import backend_of_device
 from ..jit.functionalize import with_final_values
@@ -18,6 +17,7 @@ from ..nn.parameter import Buffer, Parameter
 from ..random import Generator, default_generator
 from ..tensors.tensor import Tensor
 from ..utils.pytree import TreeSpec, tree_flatten
+from .steps import Steps
 from .watch import Watch
 
 #: The classes of tensors that programs take and give: others do more than the operators say.
@@ -28,37 +28,58 @@ class Unsuitable(Exception):
     """A call is not of the kind that programs repeat; the message says why."""
 
 
+class Unrepeated(Exception):
+    """A call did what another one does not, so that this one may be of a kind that programs repeat."""
+
+
 class Recorder(Tracer):
     """A Tracer that notes why the graph would not do what the function does."""
 
     def __init__(self) -> None:
         super().__init__()
         self.problems: list[str] = []
+        #: By ``id``, the tensors whose gradients were read or set, and these before.
+        self.grads: dict[int, tuple[Any, Any]] = {}
+        self.steps = Steps()
+        #: By ``id``, the tensors that operators gave.
+        self.made: set[int] = set()
+        self._converts = True
 
     def on_conversion(self, tensor: Tensor, what: str) -> None:
         found = self.values.get(id(tensor)) or self.values.get(id(tensor._array))
-        if found is None or found.varies:
+        if self._converts and (found is None or found.varies):
             self.problems.append(f"the elements of a tensor become a {what}")
+
+    def on_grad(self, tensor: Any) -> None:
+        if not self.makes(tensor):
+            self.grads.setdefault(id(tensor), (tensor, None if tensor._meta is None else tensor._meta.grad))
+
+    def makes(self, tensor: Any) -> bool:
+        """Whether an operator of the call made a tensor."""
+        return id(tensor) in self.made
+
+    def on_step(self, optimiser: Any, group: Any, counters: list[Any], numbers: Callable[..., Any]) -> Any:
+        self._converts = False  # what is read of counters is read in each call
+        count, step = len(self.steps.found), None
+        try:
+            step = self.steps.add(optimiser, group, counters, numbers)
+        finally:
+            self._converts = True
+        if step is None:
+            self.problems.append("the numbers of an optimiser's step are tensors")
+            return None
+        if len(self.steps.found) > count:
+            self.input(step.tensor, f"step{count}")
+        return step.choices, tuple(step.tensor.unbind())
 
     def _results(self, result: Any, varies: bool, node: Node) -> Any:
         if isinstance(result, TensorBase):
             problem = unsuitable(result)
             if problem:
                 self.problems.append(f"{node.operator.name} gives {problem}")
+            if self.values.get(id(result)) not in node.inputs:
+                self.made.add(id(result))
         return super()._results(result, varies, node)
-
-
-class _Accumulation(Layer):
-    """Notes whether gradients are added to those of leaves."""
-
-    observer = True
-
-    def __init__(self) -> None:
-        self.leaves = 0
-
-    def evaluate(self, node: Any, run: Callable[[], Any]) -> Any:
-        self.leaves += type(node).__name__ == "AccumulateGrad"
-        return run()
 
 
 def unsuitable(tensor: Any) -> str:
@@ -94,6 +115,11 @@ class Recorded:
     outputs: list[Tensor] = field(default_factory=list)
     #: The inputs and constants that it wrote to: the graph's last outputs are what they hold then.
     written: list[Any] = field(default_factory=list)
+    #: Of tensors that were there before: which have another gradient now, what they had, and what they have.
+    grads: list[tuple[Any, Any, Any]] = field(default_factory=list)
+    steps: Steps = field(default_factory=Steps)
+    #: Whether an operator of the call made a tensor.
+    makes: Callable[[Any], bool] = bool
 
 
 def recorded(
@@ -104,11 +130,11 @@ def recorded(
     watches: bool = True,
 ) -> Recorded:
     """Call a function and record the operators on ``inputs``, tensors that differ."""
-    recorder, watch, accumulation = Recorder(), Watch(), _Accumulation()
+    recorder, watch = Recorder(), Watch()
     for number, tensor in enumerate(inputs):
         recorder.input(tensor, f"input{number}")
     modes = (grad_mode.enabled, grad_mode.inference)
-    with accumulation, recorder:
+    with recorder:
         if watches:
             with watch:
                 result = function(*args, **keywords)
@@ -118,10 +144,10 @@ def recorded(
         problems = [*recorder.problems, *watch.problems]
         if (grad_mode.enabled, grad_mode.inference) != modes:
             problems.append("it changes whether operators record")
-        if accumulation.leaves:
-            problems.append("it adds to gradients")
+        grads = [(t, g, t._meta.grad if t._meta else None) for t, g in recorder.grads.values()]
         outputs = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
         if watches:
+            outputs += [after for _, before, after in grads if after is not None and after is not before]
             outputs = list({id(tensor): tensor for tensor in outputs}.values())
         graph = None
         if not problems:
@@ -132,9 +158,11 @@ def recorded(
         if graph is not None and any(map(_draws_of_its_own, graph.walk())):
             problems.append("it draws of a Generator of its own")
             graph = None
-    found = Recorded(result, graph, leaves, spec, watch, problems, outputs)
+    found = Recorded(
+        result, graph, leaves, spec, watch, problems, outputs, [], grads, recorder.steps, recorder.makes
+    )
     if graph is not None and any(map(writes, graph.walk())):
-        found.written = _functional(found, graph, inputs)
+        found.written = _functional(found, graph, [*inputs, *[s.tensor for s in recorder.steps.found]])
     elif graph is not None:
         found.graph = graph.inlined()
     return found

@@ -20,6 +20,8 @@ from ..core.scalar_type import dtype
 from ..core.tensor_base import TensorBase
 from ..nn.modules import global_hooks
 from ..nn.modules.base import ModuleBase
+from ..optim.elementwise import computed_options
+from ..optim.optimizer import Optimizer
 from .watch import is_program
 
 #: Stands for what is not there.
@@ -33,6 +35,8 @@ MOST = 20_000
 _ANY_NAME = frozenset(
     ("getattr", "hasattr", "setattr", "delattr", "attrgetter", "__dict__", "__getattribute__")
 )
+#: Names by which programs read the options of optimisers.
+_GROUPS = frozenset(("param_groups", "defaults", "state_dict"))
 #: The flag of types whose attributes nobody sets.
 _IMMUTABLE = 1 << 8
 #: The hooks that all modules call.
@@ -71,6 +75,10 @@ class State:
     def reached(self) -> list[Any]:
         """The tensors among what was reached."""
         return [value for value in self._seen.values() if isinstance(value, TensorBase)]
+
+    def has(self, value: Any) -> bool:
+        """Whether an object was reached."""
+        return id(value) in self._seen
 
     def difference(self) -> str:
         """What is no longer as it was; "" if all is."""
@@ -138,6 +146,8 @@ class State:
                 yield from [each for each in found if isinstance(each, ModuleType)]
         elif isinstance(value, ModuleBase):
             yield from self._of_module(value, names, codes)
+        elif isinstance(value, Optimizer):
+            yield from self._of_optimiser(value, names)
         elif isinstance(value, type):
             yield from self._of_class(value, names, codes)
         elif isinstance(value, _HIDDEN):
@@ -145,6 +155,7 @@ class State:
         elif isinstance(value, TensorBase):
             self.tensors.append((value, described(value)))
             yield from self._of_attributes(vars(value), None, names)
+            yield from hooks_of(value)
         elif not isinstance(value, BuiltinFunctionType):
             yield from self._of_content(value)
             yield from self._of_instance(value, names)
@@ -217,6 +228,20 @@ class State:
         yield from HOOKS
         yield type(module)
 
+    def _of_optimiser(self, value: Any, names: frozenset[str]) -> Iterator[Any]:
+        """What steps are made of; not the numbers that are computed in each."""
+        self.kinds.append((value, type(value)))
+        each_call = () if names & _GROUPS else computed_options(type(value))
+        for group in value.param_groups:
+            options = [name for name in value.defaults if name not in each_call]
+            yield from self._of_names(group, ["params", *options])
+        self.lists.append((value.param_groups, tuple(value.param_groups)))
+        self.named += [(vars(value), name, vars(value)[name]) for name in ("param_groups", "state")]
+        yield from self._of_dict(value.state)
+        yield from self._of_attributes(vars(value), value, names - _GROUPS - _ANY_NAME)
+        yield from [hooks for name, hooks in vars(value).items() if name.endswith("_hooks")]
+        yield type(value)
+
     def _of_class(self, cls: type, names: frozenset[str], codes: Collection[CodeType]) -> Iterator[Any]:
         known = frozenset([name for base in cls.__mro__ for name in vars(base)])
         for base in cls.__mro__:
@@ -270,6 +295,19 @@ def described(tensor: Any) -> tuple[Any, ...]:
     array = tensor._array
     strides = getattr(array, "strides", None)
     return type(tensor), tensor._type, tuple(tensor.shape), strides, tensor._requires_grad
+
+
+def hooks_of(tensor: Any) -> tuple[Any, ...]:
+    """The hooks that a gradient meets at a leaf."""
+    meta = tensor._meta
+    if meta is None:
+        return ()
+    node, found = meta.live_accumulator(), []
+    for extra in (meta.leaf_extra, None if node is None else node.extra):
+        if extra is not None:
+            found += [(extra.tensor_hooks or {}).get(0), extra.pre_hooks, extra.post_hooks]
+            found += [extra.post_accumulate]
+    return tuple([hook for hooks in found if hooks for hook in hooks.values()])
 
 
 def _slot(value: Any, slot: Any) -> Any:

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from tengen.ir.fuse.functions import module
-from tengen.ir.fuse.memory import Slot
+from tengen.ir.fuse.memory import Slot, in_place
 from tengen.ir.fuse.nodes import Fill, Input, Node, Table, View, live
+from tengen.ir.fuse.schedule import Schedule
 from tengen.ir.fuse.views import Shape, contiguous
 
 from ..autograd.grad_mode import no_grad
-from ..core.storage import storage_of
+from ..core.storage import begin_write, storage_of
 from ..core.tensor_base import TensorBase
 from ..jit.graph import Graph
 from . import debug
@@ -68,8 +69,9 @@ class Trace:
     captured: Captured
     executable: Executable
     outputs: list[Output]
-    #: By the numbers of inputs, what they hold at the end.
+    #: By the numbers of inputs, what they hold at the end; and which of them the program itself writes to.
     written: dict[int, Output]
+    placed: Sequence[int]
     _direct: bool = False
 
     def prepare(self, inputs: int) -> None:
@@ -77,13 +79,15 @@ class Trace:
         buffers = self.executable.outputs
         self.executable.prepare(inputs, types_of([*self.outputs, *self.written.values()], buffers))
         made = [output.number for output in self.outputs if isinstance(output, Made)]
-        self._direct = not self.written and made == list(range(len(self.outputs)))
+        self._direct = not self.written and not self.placed and made == list(range(len(self.outputs)))
 
     def __call__(self, inputs: list[Any]) -> Sequence[Any]:
         """The results of a call, of all inputs and held tensors."""
         buffers = self.executable(inputs)
         if self._direct and all([isinstance(b, TensorBase) for b in buffers]):
             return buffers
+        for number in self.placed:
+            begin_write(inputs[number])
         if self.written:
             write(self.written, inputs, buffers)
         return [result(output, inputs, buffers) for output in self.outputs]
@@ -139,9 +143,16 @@ def traced(graph: Graph, tensors: Sequence[Any], outputs: Sequence[Any], written
     layout, views = Layout(found, tensors), iter(found.outputs)
     described = [layout.output(next(views), tensor) for tensor in outputs]
     _check_aliases(described, outputs)
-    at_end = {number: layout.final(next(views), tensors[number]) for number in written}
-    nodes = live(found.program.nodes, layout.nodes)
-    trace = Trace(found, made(nodes, layout.nodes, layout.shapes), described, at_end)
+    last = dict(zip(written, views, strict=True))
+    wanted = {node: n for n, view in last.items() if (node := layout.whole(view, tensors[n])) is not None}
+    at_end = {n: layout.final(view, tensors[n]) for n, view in last.items() if n not in wanted.values()}
+    schedule = Schedule(live(found.program.nodes, [*layout.nodes, *wanted]))
+    placed = in_place(schedule, {node: n for node, n in wanted.items() if node not in layout.nodes})
+    for node, n in wanted.items():
+        if node not in placed:
+            at_end[n] = layout.final(last[n], tensors[n])
+    executable = made(schedule, layout.nodes, layout.shapes, placed)
+    trace = Trace(found, executable, described, at_end, [wanted[node] for node in placed])
     trace.prepare(len(tensors))
     return trace
 
@@ -161,19 +172,19 @@ def shown(tensor: Any, inputs: Sequence[Any]) -> Given | Shown | None:
 
 
 def made(
-    nodes: Sequence[Node],
+    schedule: Schedule,
     outputs: Sequence[Node],
     shapes: Sequence[Shape],
     given: Mapping[Node, Slot] | None = None,
     size: int = 0,
 ) -> Executable:
-    """The executable of nodes whose buffers are those of these, in these shapes.
+    """The executable of a schedule, of which the buffers of these nodes are outputs, in these shapes.
 
-    ``given`` has the slots of nodes whose buffers share an array; one more output of ``size`` bytes, if any.
+    ``given`` has the slots of other nodes; one more output of ``size`` bytes, if any.
     """
     library, imports = blas()
-    text = module(nodes, outputs, trials().routines, library, given)
-    debug.note(nodes, text)
+    text = module(schedule, outputs, trials().routines, library, given)
+    debug.note([node for group in schedule.groups for node in group.nodes], text)
     if len(text.text) > LONGEST:
         raise Unsuitable("its program is too long to compile in a short time")
     buffers = [(shape, np.dtype(node.dtype)) for node, shape in zip(outputs, shapes, strict=True)]
@@ -197,6 +208,12 @@ class Layout:
         if found is not None:
             return found
         return self.final(view, tensor)
+
+    def whole(self, view: View, tensor: Any) -> Node | None:
+        """The node whose buffer is all that a tensor is to hold, in its order; None if there is none."""
+        shape, strides = tuple(tensor.shape), strides_of(tensor)
+        fits = view.is_whole and strides == contiguous(shape) and self._lies(view, shape, strides)
+        return view.node if fits and not self._is_taken(view.node, tensor) else None
 
     def final(self, view: View, tensor: Any) -> Output:
         """What is made in a buffer, to lie as a tensor does."""

@@ -51,11 +51,13 @@ _BEYOND = (
 #: What tensors have beside elements, by the names of methods and properties.
 _OF_TENSORS = frozenset(
     (
-        *("grad", "grad_fn", "_version", "data_ptr", "is_set_to", "set_", "share_memory_", "is_shared"),
+        *("grad_fn", "_version", "data_ptr", "is_set_to", "set_", "share_memory_", "is_shared"),
         *("register_hook", "register_post_accumulate_grad_hook", "retain_grad", "module_load"),
         *("__repr__", "__deepcopy__", "__reduce_ex__", "__dlpack__"),
     )
 )
+#: What optimisers do that programs repeat.
+_OF_OPTIMISERS = frozenset(("step", "zero_grad"))
 #: Packages that tengen is made of, which do what operators do.
 _OWN = frozenset(["tengen", "numpy", "scipy", "llvmlite", "ml_dtypes", "threadpoolctl"])
 _STANDARD = (sysconfig.get_paths()["stdlib"], "<frozen")
@@ -112,9 +114,10 @@ class Watch:
             module = frame.f_globals.get("__name__") or ""
             if module.partition(".")[0] not in _OWN:  # Python's own library has state, too
                 self.codes.add(code)
-            if module.startswith(_BEYOND) or (
-                module.startswith("tengen.tensors.") and code.co_name in _OF_TENSORS
-            ):
+            beyond = module.startswith(_BEYOND) and not (
+                module.startswith("tengen.optim.") and code.co_name in _OF_OPTIMISERS
+            )
+            if beyond or (module.startswith("tengen.tensors.") and code.co_name in _OF_TENSORS):
                 self._note(f"it calls {module}.{code.co_name}", caller)
 
     def _is_outside(self, frame: FrameType | None) -> bool:

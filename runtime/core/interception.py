@@ -100,6 +100,15 @@ class Layer:
     def on_conversion(self, tensor: Any, what: str) -> None:
         """Called before the elements of ``tensor`` are converted to Python's or NumPy's (``what``)."""
 
+    def on_grad(self, tensor: Any) -> None:
+        """Called before the ``grad`` of ``tensor`` is read or set."""
+
+    def on_step(self, optimiser: Any, group: Any, counters: list[Any], numbers: Callable[..., Any]) -> Any:
+        """Choices and numbers of an optimiser's step, from a layer that sets the counters; None of others.
+
+        ``numbers`` gives them and what the counters become, of a list of what these were.
+        """
+
     def enter(self) -> None:
         """Begin to intercept the operators of this thread. An interrupt meanwhile undoes this."""
         self.thread = current_thread.ident
@@ -210,3 +219,16 @@ def notify_conversion(tensor: Any, what: str) -> None:
     for found in layers():
         if isinstance(found, Layer):
             found.on_conversion(tensor, what)
+
+
+def notify_grad(tensor: Any) -> None:
+    """Notify the layers of this thread that a tensor's gradient is read or set."""
+    for found in layers():
+        if isinstance(found, Layer):
+            found.on_grad(tensor)
+
+
+def on_step(optimiser: Any, group: Any, counters: list[Any], numbers: Callable[..., Any]) -> Any:
+    """What the layers of this thread give of ``Layer.on_step``."""
+    found = [f.on_step(optimiser, group, counters, numbers) for f in layers() if isinstance(f, Layer)]
+    return next((each for each in found if each is not None), None)

@@ -19,6 +19,7 @@ from ..dispatch.functional_variant import functional_variant
 from ..dispatch.operator import operator as find_operator
 from ..tensors.tensor import Tensor
 from .graph import Graph, Node, Value, replaced, values_in, walk, writes
+from .interpreter import bound
 from .tracer import Tracer, TracerWarning
 
 
@@ -173,8 +174,7 @@ class _Run:
     def bind(self, node: Node, operator: Operator, arguments: tuple[Any, ...], result: Any) -> None:
         """Give the node's results their tensors, and note those that are views."""
         single = isinstance(node.result, Value)
-        for number, value in enumerate(node.outputs):
-            tensor = result if single else result[number]
+        for number, (value, tensor) in enumerate(bound(node.result, result)):
             parent = self._shares(value, arguments)
             if parent is None:
                 self.define(value, tensor)

@@ -7,7 +7,7 @@ from tengen.generated import optimizers
 from ..tensors.tensor import Tensor
 from .checks import check_not_negative, check_rate
 from .elementwise import Elementwise
-from .optimizer import Params
+from .optimizer import Params, options_of
 
 __all__ = ["Adadelta"]
 
@@ -49,14 +49,4 @@ class Adadelta(Elementwise):
             raise ValueError(f"Invalid rho value: {rho}")
         check_not_negative("epsilon value", eps)
         check_not_negative("weight_decay value", weight_decay)
-        defaults = {
-            "lr": lr,
-            "rho": rho,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "capturable": capturable,
-            "foreach": foreach,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
+        super().__init__(params, options_of(locals()))

@@ -11,7 +11,7 @@ from ..core.scalar_type import finfo
 from ..tensors.creation import tensor as make_tensor
 from ..tensors.tensor import Tensor
 from .elementwise import State, count_step
-from .optimizer import Group, Params, number
+from .optimizer import Group, Params, number, options_of
 from .parameterwise import Parameterwise
 
 __all__ = ["Adafactor"]
@@ -49,16 +49,7 @@ class Adafactor(Parameterwise):
         maximize: bool = False,
     ) -> None:
         _check(lr, beta2_decay, eps, d, weight_decay)
-        defaults = {
-            "lr": lr,
-            "beta2_decay": beta2_decay,
-            "eps": eps,
-            "d": d,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-        }
-        super().__init__(params, defaults)
+        super().__init__(params, options_of(locals()))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

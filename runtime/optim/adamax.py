@@ -7,7 +7,7 @@ from tengen.generated import optimizers
 from ..tensors.tensor import Tensor
 from .checks import check_moments, check_rate
 from .elementwise import Elementwise
-from .optimizer import Params
+from .optimizer import Params, options_of
 
 __all__ = ["Adamax"]
 
@@ -46,14 +46,4 @@ class Adamax(Elementwise):
     ) -> None:
         check_rate(lr)
         check_moments(eps, betas, weight_decay)
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, defaults)
+        super().__init__(params, options_of(locals()))

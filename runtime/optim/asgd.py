@@ -9,7 +9,7 @@ from .checks import check_not_negative, check_rate
 from .elementwise import (
     Elementwise,
 )
-from .optimizer import Params
+from .optimizer import Params, options_of
 
 __all__ = ["ASGD"]
 
@@ -49,15 +49,4 @@ class ASGD(Elementwise):
     ) -> None:
         check_rate(lr)
         check_not_negative("weight_decay value", weight_decay)
-        defaults = {
-            "lr": lr,
-            "lambd": lambd,
-            "alpha": alpha,
-            "t0": t0,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, defaults)
+        super().__init__(params, options_of(locals()))

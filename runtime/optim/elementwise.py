@@ -17,7 +17,7 @@ from tengen.generated.functions import full_like, view_as_real, zeros
 
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..composite.updates import Declared, count_dtype
-from ..core.interception import active
+from ..core.interception import active, on_step
 from ..core.memory_format import strided
 from ..tensors.creation import tensor as make_tensor
 from ..tensors.tensor import Tensor
@@ -168,16 +168,21 @@ class Elementwise(Optimizer):
         """The choices and the numbers of a step with operators, which is counted."""
         declared = self._declared
         counters = [state[name] for name in declared.counters]
-        options = {name: _used(group, group[name], param) for name in declared.options}
 
         def kept(i: int, value: Any) -> Any:
             return value if isinstance(value, Tensor) else counters[i].dtype.array_dtype.type(value).item()
 
-        counts = [counted(group, c) for c in counters]
-        flags, numbers, after = declared.numbers(options, kept, first, *counts)
+        def numbers(counts: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
+            options = {name: _used(group, group[name], param) for name in declared.options}
+            return declared.numbers(options, kept, first, *counts)
+
+        taken: tuple[tuple[Any, ...], tuple[Any, ...]] | None = on_step(self, group, counters, numbers)
+        if taken is not None:
+            return taken
+        flags, found, after = numbers([counted(group, c) for c in counters])
         for counter, value in zip(counters, after, strict=True):
             counter.copy_(value) if isinstance(value, Tensor) else counter.fill_(value)
-        return flags, numbers
+        return flags, found
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -190,6 +195,12 @@ class Elementwise(Optimizer):
                 for name in self._declared.counters:
                     if known and not isinstance(known[name], Tensor):
                         known[name] = make_tensor(float(known[name]), dtype=count_dtype())
+
+
+def computed_options(kind: type[Optimizer]) -> frozenset[str]:
+    """The options of a class of optimisers of which its steps read only the numbers that they compute."""
+    declared = getattr(kind, "_declared", None)
+    return frozenset() if declared is None else frozenset(declared.options) - {"weight_decay"}
 
 
 def new_count(group: Group, param: Tensor, value: Any = 0.0) -> Tensor:

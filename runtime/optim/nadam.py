@@ -9,7 +9,7 @@ from tengen.generated import optimizers
 from ..tensors.tensor import Tensor
 from .checks import check_moments, check_not_negative, check_rate
 from .elementwise import Elementwise
-from .optimizer import Params
+from .optimizer import Params, options_of
 
 __all__ = ["NAdam"]
 
@@ -57,16 +57,4 @@ class NAdam(Elementwise):
         check_rate(lr)
         check_moments(eps, betas, weight_decay)
         check_not_negative("momentum_decay value", momentum_decay)
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "momentum_decay": momentum_decay,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
+        super().__init__(params, options_of(locals()))

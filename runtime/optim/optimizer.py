@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from copy import deepcopy
 from typing import Any, TypeAlias
 
@@ -388,6 +388,11 @@ def _fitted(param: Tensor, group: Group, value: Any, key: Hashable = None) -> An
     if isinstance(value, Iterable) and not isinstance(value, str):
         return type(value)([_fitted(param, group, v) for v in value])  # type: ignore[call-arg]
     return value
+
+
+def options_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The options among the arguments of an optimiser, which are its ``locals()``."""
+    return {name: arguments[name] for name in arguments if name not in ("self", "params", "__class__")}
 
 
 def scalar(value: Any) -> Any:

@@ -9,7 +9,7 @@ from tengen.generated import optimizers
 from ..tensors.tensor import Tensor
 from .checks import check_moments, check_rate
 from .elementwise import Elementwise
-from .optimizer import Params
+from .optimizer import Params, options_of
 
 __all__ = ["RAdam"]
 
@@ -54,15 +54,4 @@ class RAdam(Elementwise):
     ) -> None:
         check_rate(lr)
         check_moments(eps, betas, weight_decay)
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
+        super().__init__(params, options_of(locals()))

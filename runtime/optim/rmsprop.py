@@ -9,7 +9,7 @@ from tengen.generated import optimizers
 from ..tensors.tensor import Tensor
 from .checks import check_not_negative, check_rate
 from .elementwise import Elementwise
-from .optimizer import Params
+from .optimizer import Params, options_of
 
 __all__ = ["RMSprop"]
 
@@ -56,16 +56,4 @@ class RMSprop(Elementwise):
         check_not_negative("momentum value", momentum)
         check_not_negative("weight_decay value", weight_decay)
         check_not_negative("alpha value", alpha)
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "alpha": alpha,
-            "eps": eps,
-            "centered": centered,
-            "weight_decay": weight_decay,
-            "capturable": capturable,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
+        super().__init__(params, options_of(locals()))

@@ -7,7 +7,7 @@ from tengen.generated import optimizers
 from ..tensors.tensor import Tensor
 from .checks import check_rate
 from .elementwise import Elementwise
-from .optimizer import Params
+from .optimizer import Params, options_of
 
 __all__ = ["Rprop"]
 
@@ -48,13 +48,4 @@ class Rprop(Elementwise):
         check_rate(lr)
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
-        defaults = {
-            "lr": lr,
-            "etas": etas,
-            "step_sizes": step_sizes,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, defaults)
+        super().__init__(params, options_of(locals()))

@@ -9,7 +9,7 @@ from tengen.generated import optimizers
 from ..tensors.tensor import Tensor
 from .checks import check_not_negative, check_rate
 from .elementwise import Elementwise, State, check_modes, decayed
-from .optimizer import Group, Params, number
+from .optimizer import Group, Params, number, options_of
 
 __all__ = ["SGD"]
 
@@ -59,18 +59,7 @@ class SGD(Elementwise):
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         check_modes(foreach, fused, differentiable)
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "dampening": dampening,
-            "weight_decay": weight_decay,
-            "nesterov": nesterov,
-            "maximize": maximize,
-            "foreach": foreach,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
-        super().__init__(params, defaults)
+        super().__init__(params, options_of(locals()))
 
     def _update_sparse(self, group: Group, param: Tensor, grad: Tensor, state: State, first: bool) -> None:
         """Only elements of which there is a gradient move; the buffer is in coordinate format, too."""

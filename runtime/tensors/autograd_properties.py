@@ -15,7 +15,7 @@ from ..autograd.hooks import NodeExtra, RemovableHandle, add_hook, add_to, extra
 from ..autograd.run_backward import backward
 from ..autograd.view import StaleView, differentiable, follow_base
 from ..autograd.writes import share
-from ..core.interception import AliasKind, active, notify_alias
+from ..core.interception import AliasKind, active, notify_alias, notify_grad
 from ..core.scalar_type import dtype
 from ..core.storage import Storage, storage_of
 from ..core.tensor_base import TensorBase
@@ -114,6 +114,8 @@ class AutogradProperties(TensorBase):
         Only leaves get one, and tensors for which ``retain_grad()`` was called. What is assigned
         must be None or have this tensor's shape and device, and its ``grad_dtype``.
         """
+        if active:
+            notify_grad(self)
         meta = self._meta
         found: Tensor | None = None if meta is None else meta.grad
         if found is None and self._edge is not None and (meta is None or not meta.retains_grad):
@@ -122,6 +124,8 @@ class AutogradProperties(TensorBase):
 
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
+        if active:
+            notify_grad(self)
         if value is None:
             if self._meta is not None:
                 self._meta.grad = None
@@ -136,6 +140,8 @@ class AutogradProperties(TensorBase):
     @property
     def _grad(self) -> Tensor | None:
         """``grad``, without a warning where nothing ever comes."""
+        if active:
+            notify_grad(self)
         return None if self._meta is None else self._meta.grad
 
     @_grad.setter

@@ -90,9 +90,9 @@ def test_guards_see_objects(change: Callable[[Any, Any, Any], None]) -> None:
 
     entry = compiled(function, tengen.ones(2))
     assert entry.state is not None
-    assert entry.guard.fits([tengen.ones(2)]) and not entry.objection()
+    assert entry.guard.fits([tengen.ones(2)]) and not entry.changed()
     change(owner, values, table)
-    assert not entry.guard.fits([tengen.ones(2)]) and entry.objection()
+    assert not entry.guard.fits([tengen.ones(2)]) and entry.changed()
 
 
 @needs_machine

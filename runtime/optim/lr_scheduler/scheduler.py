@@ -190,17 +190,16 @@ def for_each_group(name: str, optimizer: Optimizer, value: Any) -> list[Value]:
 
 def _note_steps(optimizer: Optimizer) -> None:
     """Let the optimiser remember that its ``step`` was called."""
-    step: Any = optimizer.step
-    if hasattr(step, "_wrapped_by_lr_sched"):
+    if hasattr(optimizer.step, "_wrapped_by_lr_sched"):
         return
-    function: Callable[..., Any] = step.__func__
+    function: Callable[..., Any] = optimizer.step.__func__  # type: ignore[attr-defined]
     known = weakref.ref(optimizer)  # the method must not keep the optimiser alive
 
     @wraps(function)
-    def noting(*args: Any, **kwargs: Any) -> Any:
+    def step(*args: Any, **kwargs: Any) -> Any:
         found: Any = known()
         found._opt_called = True
         return function(found, *args, **kwargs)
 
-    noting._wrapped_by_lr_sched = True  # type: ignore[attr-defined]
-    optimizer.step = noting  # type: ignore[method-assign]
+    step._wrapped_by_lr_sched = True  # type: ignore[attr-defined]
+    optimizer.step = step  # type: ignore[method-assign]
