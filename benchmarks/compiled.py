@@ -7,6 +7,7 @@
 A row is a workload: microseconds of a call, and in brackets the processor's seconds of the first one. All run
 in one process in turn (harness.py), on equal data; results are compared before. Where gradients belong to a
 workload, they are taken outside of what is compiled, as programs for PyTorch do; JAX compiles both together.
+Steps of training are compiled whole.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ import tengen
 
 RNG = np.random.default_rng(0)
 Program = Callable[..., Any]
+#: What the names of rows of training begin with, and its learning rate.
+STEP, RATE = "step of Adam: ", 1e-4
 
 
 def normal(*shape: int, scale: float = 1.0) -> Any:
@@ -148,6 +151,48 @@ def regression_of_arrays(J: Any) -> Program:
     return lambda w, x, y: (jax.grad(loss)(w, x, y), jax.hessian(loss)(w, x, y))
 
 
+def words(T: Any) -> Program:
+    F = T.nn.functional
+    return lambda i, y, table, w: F.cross_entropy(F.embedding(i, table) @ w, y)
+
+
+def words_of_arrays(J: Any) -> Program:
+    return lambda i, y, table, w: _cross_entropy(J, table[i] @ w, y)
+
+
+def _cross_entropy(J: Any, logits: Any, classes: Any) -> Any:
+    import jax
+
+    rows = jax.nn.log_softmax(logits)
+    return -J.take_along_axis(rows, classes[:, None], 1).mean()
+
+
+def images(T: Any) -> Program:
+    F = T.nn.functional
+
+    def run(x: Any, y: Any, k: Any, b: Any, kk: Any, bb: Any, w: Any, c: Any) -> Any:
+        h = F.max_pool2d(T.relu(F.conv2d(x, k, b, padding=1)), 2)
+        h = F.max_pool2d(T.relu(F.conv2d(h, kk, bb, padding=1)), 2)
+        return F.cross_entropy(h.flatten(1) @ w + c, y)
+
+    return run
+
+
+def images_of_arrays(J: Any) -> Program:
+    from jax import lax
+
+    def layer(x: Any, k: Any, b: Any) -> Any:
+        h = lax.conv_general_dilated(x, k, (1, 1), "SAME") + b[:, None, None]
+        h = J.maximum(h, 0)
+        return lax.reduce_window(h, -J.inf, lax.max, (1, 1, 2, 2), (1, 1, 2, 2), "VALID")
+
+    def run(x: Any, y: Any, k: Any, b: Any, kk: Any, bb: Any, w: Any, c: Any) -> Any:
+        h = layer(layer(x, k, b), kk, bb)
+        return _cross_entropy(J, h.reshape(len(h), -1) @ w + c, y)
+
+    return run
+
+
 _LAYERS = (784, 256, 128, 10)
 _PARAMETERS = [p for n, m in pairwise(_LAYERS) for p in (normal(n, m, scale=n**-0.5), normal(m, scale=0.1))]
 _SMALL = [p for _ in range(3) for p in (normal(64, 64, scale=0.1), normal(64, scale=0.1))]
@@ -185,7 +230,35 @@ WORKLOADS: dict[
         [normal(50, 16, 64), normal(64, 64, scale=0.1), normal(64, 64, scale=0.1), normal(64)],
         (1, 2, 3),
     ),
+    "embedding, cross-entropy: 512 of 10000x64, 1000": (
+        words,
+        words_of_arrays,
+        [
+            RNG.integers(0, 10000, 512),
+            RNG.integers(0, 1000, 512),
+            normal(10000, 64),
+            normal(64, 1000, scale=0.1),
+        ],
+        (2, 3),
+    ),
+    "convolutions, max_pool2d: 32x28x28": (
+        images,
+        images_of_arrays,
+        [
+            normal(32, 1, 28, 28),
+            RNG.integers(0, 10, 32),
+            normal(16, 1, 3, 3, scale=0.3),
+            normal(16, scale=0.1),
+            normal(32, 16, 3, 3, scale=0.1),
+            normal(32, scale=0.1),
+            normal(1568, 10, scale=0.03),
+            normal(10, scale=0.1),
+        ],
+        tuple(range(2, 8)),
+    ),
 }
+#: Of these workloads a step of Adam is a row, too, which is compiled whole.
+TRAINED = ("network", "embedding", "convolutions")
 RIVALS = ("torch", "torch.compile", "jax", "tengen", "tengen.compile")
 
 
@@ -219,16 +292,71 @@ def of_arrays(name: str) -> Callable[[], Any]:
     return lambda: jax.block_until_ready(compiled(*given))
 
 
+def step_of_tensors(T: Any, compiles: bool, name: str) -> Callable[[], Any]:
+    """A step of training by tengen or torch."""
+    make, _, arguments, differentiated = WORKLOADS[name]
+    given = [T.tensor(a) for a in arguments]
+    parameters = [given[i].requires_grad_() for i in differentiated]
+    optimiser, run = T.optim.Adam(parameters, RATE), make(T)
+
+    def step(*given: Any) -> Any:
+        optimiser.zero_grad()
+        loss = run(*given)
+        loss.backward()
+        optimiser.step()
+        return loss.detach()
+
+    called = T.compile(step) if compiles else step
+    return lambda: called(*given)
+
+
+def step_of_arrays(name: str) -> Callable[[], Any]:
+    """A step of training by ``jax.jit``, which may write to what it is given."""
+    import jax
+
+    _, make, arguments, differentiated = WORKLOADS[name]
+    given = [jax.numpy.asarray(a) for a in arguments]
+    gradient = jax.value_and_grad(make(jax.numpy), differentiated)
+
+    def adam(count: Any, p: Any, g: Any, m: Any, v: Any) -> tuple[Any, Any, Any]:
+        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
+        size = jax.numpy.sqrt(v / (1 - 0.999**count)) + 1e-8
+        return p - RATE * m / (1 - 0.9**count) / size, m, v
+
+    def step(count: Any, parameters: Any, means: Any, squares: Any) -> Any:
+        full = list(given)
+        for i, p in zip(differentiated, parameters, strict=True):
+            full[i] = p
+        loss, grads = gradient(*full)
+        changed = [adam(count, *each) for each in zip(parameters, grads, means, squares, strict=True)]
+        return loss, *zip(*changed, strict=True)
+
+    compiled = jax.jit(step, donate_argnums=(1, 2, 3))
+    parameters = tuple([given[i] + 0 for i in differentiated])
+    state = [parameters, tuple([0 * p for p in parameters]), tuple([0 * p for p in parameters])]
+    count = 0
+
+    def call() -> Any:
+        nonlocal count
+        count += 1
+        loss, *state[:] = compiled(float(count), *state)
+        return jax.block_until_ready(loss)
+
+    return call
+
+
 def rival(kind: str, name: str) -> Callable[[], Any]:
-    """A call of a workload by a rival."""
+    """A call of a workload, or a step of training one, by a rival."""
+    trains, name = name.startswith(STEP), name.removeprefix(STEP)
     if kind == "jax":
-        return of_arrays(name)
+        return step_of_arrays(name) if trains else of_arrays(name)
     library, _, compiles = kind.partition(".")
+    call = step_of_tensors if trains else of_tensors
     if library == "tengen":
-        return of_tensors(tengen, bool(compiles), name)
+        return call(tengen, bool(compiles), name)
     import torch
 
-    return of_tensors(torch, bool(compiles), name)
+    return call(torch, bool(compiles), name)
 
 
 def numbers(result: Any) -> list[Any]:
@@ -278,7 +406,7 @@ def main() -> None:
     print("|---" * (len(there) + 2) + "|")
     loaded = [load(library) for library in dict.fromkeys([kind.partition(".")[0] for kind in there])]
     with threads(loaded, 1):
-        for name in WORKLOADS:
+        for name in [*WORKLOADS, *[STEP + name for name in WORKLOADS if name.startswith(TRAINED)]]:
             if not options.names or any(name.startswith(n) for n in options.names):
                 print(measured(name, there, options.seconds), flush=True)
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 
 from ..lower.loops import ACCESS
 from .loops import Function
-from .nodes import Arg, Node, Pieces, Product, Scatter
+from .nodes import Arg, Node, Pieces, Product
 from .scalars import STORED
 from .views import Shape, contiguous, merged, without_ones
+from .writes import fill_zero
 
 _ROW_MAJOR, _AS_IS, _TRANSPOSED = 101, 111, 112
-_ADDED = {"float32": "fadd", "float64": "fadd", "int64": "add"}
-_MULTIPLIED = {"float32": "fmul", "float64": "fmul", "int64": "mul"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,16 +106,9 @@ def _over(
 def pieces(function: Function, node: Pieces) -> None:
     """Put out the copies of parts into a buffer."""
     if not node.covered:
-        _fill_zero(function, node)
+        fill_zero(function.body, node, function.pointer(node, 0))
     for arg, place in zip(node.args, node.places, strict=True):
         _copy(function, arg, node, without_ones(place.shape), place.strides, place.offset)
-
-
-def _fill_zero(function: Function, node: Node) -> None:
-    count, size = prod(node.shape), STORED[node.dtype][1]
-    function.body.intrinsics.add("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
-    pointer = function.pointer(node, 0)
-    function.body.put(f"call void @llvm.memset.p0.i64(ptr {pointer}, i8 0, i64 {count * size}, i1 false)")
 
 
 def _copy(function: Function, arg: Arg, node: Node, shape: Shape, strides: Shape, offset: int) -> None:
@@ -131,35 +122,3 @@ def _copy(function: Function, arg: Arg, node: Node, shape: Shape, strides: Shape
         body.put(f"store {type_} {value}, ptr {target}, align {size}{ACCESS}")
 
     _over(function, shape, (arg.strides, strides), each, parallel=True)
-
-
-def scatter(function: Function, node: Scatter) -> None:
-    """Put out a copy of a vector, and the changes of its elements, one after the other."""
-    body, (type_, size) = function.body, STORED[node.dtype]
-    places, values, *vector = node.args
-    total, target = prod(node.shape), function.pointer(node, 0)
-    if vector:
-        body.intrinsics.add("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
-        source = function.pointer(vector[0].node, vector[0].offset)
-        copied = f"ptr {target}, ptr {source}, i64 {total * size}, i1 false"
-        body.put(f"call void @llvm.memcpy.p0.p0.i64({copied})")
-    else:
-        _fill_zero(function, node)
-    at_places = function.pointer(places.node, places.offset)
-    at_values = function.pointer(values.node, values.offset)
-    with function.memory.over("0", str(node.count)) as index:
-        place = body.add(f"load i64, ptr {function.at('i64', at_places, index)}, align 8")
-        inside = body.add(f"icmp ult i64 {place}, {total}")
-        place = body.add(f"select i1 {inside}, i64 {place}, i64 0")
-        value = body.add(f"load {type_}, ptr {function.at(type_, at_values, index)}, align {size}")
-        at = function.at(type_, target, place)
-        if node.how != "set":
-            before = body.add(f"load {type_}, ptr {at}, align {size}")
-            how = (_ADDED if node.how == "add" else _MULTIPLIED)[node.dtype]
-            value = body.add(f"{how} {type_} {before}, {value}")
-        body.put(f"store {type_} {value}, ptr {at}, align {size}")
-
-
-def scatters(how: str, dtype: str) -> bool:
-    """Whether there are instructions for a scatter."""
-    return how == "set" or (how in ("add", "mul") and dtype in _ADDED)

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from ..lower.instructions import WIDTHS, Instructions
 from ..lower.loops import Memory
 from ..routines import Routines
-from .calls import Blas, pieces, product, scatter
+from .calls import Blas, pieces, product
 from .folds import Fold
 from .loops import STATUS, Function, Loops
 from .memory import Home, Plan, Slot, late_in
-from .nodes import Bound, Eager, Node, Pieces, Product, Result, Scatter
+from .nodes import Checked, Eager, Node, Pieces, Product, Result
 from .scalars import STORED, Scalars
 from .schedule import Group, Schedule
 
@@ -169,7 +169,7 @@ class _Maker:
                 checks = False
                 self._leave(body, status, number)
                 status = "0"
-            checks |= any([isinstance(node, Bound) for node in group.nodes])
+            checks |= any([isinstance(node, Checked) for node in group.nodes])
             function, given = self._function_of(group)
             operands = ", ".join([f"ptr {pointers.of(*each)}" for each in given])
             found = body.add(f"call i32 @{function}({operands})")
@@ -238,7 +238,5 @@ class _Maker:
                 product(function, node, self.blas)
             case Pieces() as node:
                 pieces(function, node)
-            case Scatter() as node:
-                scatter(function, node)
             case other:
                 raise NotImplementedError(f"no instructions for {type(other).__name__}")

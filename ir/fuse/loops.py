@@ -11,10 +11,11 @@ from ..lower.instructions import Instructions
 from ..lower.loops import ACCESS, Memory
 from .folds import Fold
 from .memory import Home, Plan
-from .nodes import Arg, Bound, Input, Node, Pick, Pointwise, Reduce, Table
+from .nodes import Arg, Checked, Node, Pick, Places, Pointwise, Reduce, Scatter
 from .scalars import STORED, Scalars
 from .schedule import Group
 from .views import Shape, contiguous, merged
+from .writes import copy_all, fill_zero, met
 
 #: The elements of which one sum is formed.
 BLOCK = 4096
@@ -84,16 +85,20 @@ class Loops:
 
     def put(self) -> None:
         """Put the group out."""
-        for reduction in self.group.late:
-            self._begin_late(reduction)
+        for node in self.group.late:
+            if isinstance(node, Scatter):
+                self._begin_scatter(node)
+            else:
+                self._begin_late(node)
         with ExitStack() as stack:
             for extent, axes in self.rows:
                 stack.enter_context(self._loop(extent, axes))
             for level in range(self.group.passes):
                 self._pass(level)
                 self._of_rows(level)
-        for reduction in self.group.late:
-            self._finish_late(reduction)
+        for node in self.group.late:
+            if isinstance(node, Reduce):
+                self._finish_late(node)
 
     # -- memory ------------------------------------------------------------------------------
 
@@ -103,18 +108,15 @@ class Loops:
             if node in self.group.of_rows and not isinstance(node, Reduce):
                 yield from [(*arg.strides, *(0,) * len(self.group.row)) for arg in node.args]
                 continue
-            for arg in node.args:
+            for arg in node.args if isinstance(node, Pick) else node.elements:
                 if arg.node not in self.group.of_rows:
                     yield arg.strides
             if isinstance(node, Reduce):
                 yield kept_strides(node)
+            elif isinstance(node, Scatter):
+                yield node.steps
             else:
                 yield contiguous(self.space)
-
-    @staticmethod
-    def _elements(node: Node) -> Sequence[Arg]:
-        """The operands of which there is an element at each place."""
-        return node.args[1:] if isinstance(node, Pick) else node.args
 
     def _is_at_hand(self, arg: Arg, level: int) -> bool:
         """Whether an operand's value is in a register in a pass."""
@@ -123,8 +125,8 @@ class Loops:
 
     def _address(self, arg: Arg) -> tuple[Shape, int]:
         """Over all loops, the strides and the offset of what is read in memory."""
-        slot = self.function.plan.slots[arg.node]
-        if slot.home is Home.ROW:
+        slot = self.function.plan.slots.get(arg.node)
+        if slot is not None and slot.home is Home.ROW:
             return (0,) * self.outer + contiguous(self.group.row), 0
         return arg.strides, arg.offset
 
@@ -142,8 +144,11 @@ class Loops:
         strides, offset = self._address(arg)
         dtype = arg.node.dtype
         place = self._place(strides)
+        if isinstance(arg.node, Places):
+            self.loaded[arg] = self.body.add(f"add nsw i64 {place}, {offset}") if offset else place
+            return
         pointer = self.function.at(STORED[dtype][0], self.function.pointer(arg.node, offset), place)
-        mark = _INVARIANT if isinstance(arg.node, Input | Table) else ""
+        mark = _INVARIANT if self.function.plan.stays(arg.node) else ""
         self.loaded[arg] = self.function.scalars.load(dtype, pointer, ACCESS + mark)
 
     def _store(self, node: Node, strides: Shape, value: str) -> None:
@@ -173,7 +178,7 @@ class Loops:
                 self.function.set(self.totals[r].total, self.totals[r].first(True), self.sums[r])
         reads: dict[int, list[Arg]] = {}
         self.loaded = {}
-        for arg in dict.fromkeys([a for n in nodes for a in self._elements(n)]):
+        for arg in dict.fromkeys([a for n in nodes for a in n.elements]):
             if not self._is_at_hand(arg, level):
                 reads.setdefault(self._depth(arg), []).append(arg)
         for arg in reads.get(0, ()):
@@ -230,6 +235,9 @@ class Loops:
             if isinstance(node, Reduce):
                 self._bring_in(node, self._operand(node.args[0]))
                 continue
+            if isinstance(node, Scatter):
+                self._scatter(node)
+                continue
             self.values[node] = self._computed(node)
             slot = self.function.plan.slots.get(node)
             if slot is not None:
@@ -246,29 +254,52 @@ class Loops:
         if isinstance(node, Pick):
             return self._picked(node)
         operand = self._operand(node.args[0]) if node.args else ""
-        if isinstance(node, Bound):
-            self._check(node, operand)
+        if isinstance(node, Checked):
+            self._check(self._operand(node.args[1]))
             return operand
         assert isinstance(node, Pointwise)
         operands = [(self._operand(arg), arg.node.dtype) for arg in node.args]
         return self.function.scalars.computed(node.expr, operands, node.dtype)
 
     def _picked(self, node: Pick) -> str:
-        given, index = node.args[0], self._operand(node.args[1])
-        inside = self.body.add(f"icmp ult i64 {index}, {node.places}")
-        index = self.body.add(f"select i1 {inside}, i64 {index}, i64 0")
-        first = self._place(given.strides)
-        place = self.body.add(f"add i64 {first}, {self.body.add(f'mul i64 {index}, {node.step}')}")
+        given = node.args[1]
         base = self.function.pointer(given.node, given.offset)
-        pointer = self.function.at(STORED[node.dtype][0], base, place)
+        pointer = self._further(node, base, given.strides)
         return self.function.scalars.load(node.dtype, pointer, ACCESS)
 
-    def _check(self, node: Bound, operand: str) -> None:
-        """Note it in the function's status where an element is out of range."""
-        beyond = self.body.add(f"sub i64 {operand}, {node.low}")
-        wrong = self.body.add(f"icmp uge i64 {beyond}, {node.high - node.low}")
-        before, noted = self.function.get("i32", STATUS), self.body.add(f"zext i1 {wrong} to i32")
-        self.function.set("i32", self.body.add(f"or i32 {before}, {noted}"), STATUS)
+    def _begin_scatter(self, node: Scatter) -> None:
+        target = self.function.pointer(node, 0)
+        if not node.elsewhere:
+            fill_zero(self.body, node, target)
+        for arg in node.elsewhere:
+            copy_all(self.body, node, target, self.function.pointer(arg.node, arg.offset))
+
+    def _scatter(self, node: Scatter) -> None:
+        """Change an element. Those of the innermost loop are others where it goes on in constant steps."""
+        index, values = node.elements
+        pointer = self._further(node, self.function.pointer(node, 0), node.steps)
+        steps = index.strides if isinstance(index.node, Places) else (0,) * len(node.steps)
+        inner = self.row[-1][1][-1] if self.row else None
+        apart = inner is not None and bool(node.steps[inner] or steps[inner])
+        scalars, mark, value = self.function.scalars, ACCESS if apart else "", self._operand(values)
+        if node.how != "set":
+            value = met(self.body, node.how, node.dtype, scalars.load(node.dtype, pointer, mark), value)
+        scalars.store(node.dtype, value, pointer, mark)
+
+    def _further(self, node: Pick | Scatter, base: str, strides: Shape) -> str:
+        """The pointer to what an index names, 0 where it is out of range, along the loops further on."""
+        index = self._operand(node.args[0])
+        inside = self.body.add(f"icmp ult i64 {index}, {node.places}")
+        index = self.body.add(f"select i1 {inside}, i64 {index}, i64 0")
+        first = self._place(strides)
+        place = self.body.add(f"add i64 {first}, {self.body.add(f'mul i64 {index}, {node.step}')}")
+        return self.function.at(STORED[node.dtype][0], base, place)
+
+    def _check(self, condition: str) -> None:
+        """Note it in the function's status where a condition does not hold."""
+        before, holds = self.function.get("i32", STATUS), self.body.add(f"zext i1 {condition} to i32")
+        wrong = self.body.add(f"xor i32 {holds}, 1")
+        self.function.set("i32", self.body.add(f"or i32 {before}, {wrong}"), STATUS)
 
     # -- reductions --------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from math import prod
 
-from .nodes import Arg, Bound, Eager, Input, Node, Reduce, Result, Table
+from .nodes import Arg, Checked, Eager, Input, Node, Reduce, Result, Table
 from .scalars import STORED
 from .schedule import Group, Schedule
 from .views import Shape
@@ -80,6 +80,8 @@ class Plan:
         ``given`` has the slots of nodes whose buffers share an array that is given, or is an output.
         """
         self.slots: dict[Node, Slot] = dict(given or {})
+        written = [slot for node, slot in self.slots.items() if not isinstance(node, Input)]
+        self._written = {slot.number for slot in written if slot.home is Home.INPUT}
         #: Where late reductions are formed.
         self.totals: dict[Node, int] = {}
         self.tables: list[Table] = []
@@ -103,6 +105,10 @@ class Plan:
                     self.totals[node] = self.arena.take(size, at, at)
                 if node not in self.slots and _is_stored(node, group, last, at):
                     self._store(node, group, last.get(node, at), at)
+
+    def stays(self, node: Node) -> bool:
+        """Whether nothing is written to a node's buffer while the program runs."""
+        return isinstance(node, Table) or (isinstance(node, Input) and node.number not in self._written)
 
     def _given(self, node: Node) -> None:
         for arg in node.args:
@@ -169,7 +175,7 @@ def in_place(schedule: Schedule, wanted: Mapping[Node, int]) -> dict[Node, Slot]
 
 
 def _may_fail(node: Node) -> bool:
-    return isinstance(node, Bound | Eager)
+    return isinstance(node, Checked | Eager)
 
 
 def _has_each_place(node: Node, group: Group) -> bool:
@@ -182,6 +188,8 @@ def _is_before(group: Group, at: int, node: Node, read: tuple[int, Node, Arg]) -
     where, reader, arg = read
     if where != at:
         return where < at
+    if any([arg is each for each in reader.elsewhere]):
+        return False
     first = group.nodes.index(reader) <= group.nodes.index(node)
     return first and group.level[reader] <= group.level[node] and arg.is_in_step(group.space)
 

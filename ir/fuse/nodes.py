@@ -41,6 +41,16 @@ class Node:
         """Whether it is computed by loops, with others of the same space."""
         return False
 
+    @property
+    def elements(self) -> tuple[Arg, ...]:
+        """The operands of which it reads one element at each place of its space, which come first."""
+        return self.args
+
+    @property
+    def elsewhere(self) -> tuple[Arg, ...]:
+        """The operands of which it reads other elements."""
+        return self.args[len(self.elements) :]
+
 
 @dataclass(eq=False, slots=True)
 class Input(Node):
@@ -61,6 +71,11 @@ class Fill(Node):
     """One number everywhere: it becomes a part of expressions."""
 
     value: bool | int | float = 0
+
+
+@dataclass(eq=False, slots=True)
+class Places(Node):
+    """All integers: at each place its number, so that what has constant steps is a view of it."""
 
 
 @dataclass(eq=False, slots=True)
@@ -98,7 +113,7 @@ class Reduce(Node):
 
 @dataclass(eq=False, slots=True)
 class Pick(Node):
-    """Elements of ``args[0]`` further on, by ``step`` for each of ``places`` that ``args[1]`` has."""
+    """Elements of ``args[1]`` further on, by ``step`` for each of ``places`` that ``args[0]`` has."""
 
     step: int = 1
     places: int = 0
@@ -107,13 +122,14 @@ class Pick(Node):
     def is_loops(self) -> bool:
         return True
 
+    @property
+    def elements(self) -> tuple[Arg, ...]:
+        return self.args[:1]
+
 
 @dataclass(eq=False, slots=True)
-class Bound(Node):
-    """``args[0]``, of which each element is at least ``low`` and below ``high``: another one is an error."""
-
-    low: int = 0
-    high: int = 0
+class Checked(Node):
+    """``args[0]``, provided that ``args[1]`` is true: an element of which it is not is an error."""
 
     @property
     def is_loops(self) -> bool:
@@ -122,13 +138,29 @@ class Bound(Node):
 
 @dataclass(eq=False, slots=True)
 class Scatter(Node):
-    """A vector, ``args[2]``, changed at the places ``args[0]`` by ``args[1]``, one after the other.
+    """A copy of ``args[2]``, all of it, or zeros, changed by ``args[1]`` further on, by ``step`` for each of
+    ``places`` that ``args[0]`` has, one after the other.
 
-    ``how`` is set, add or mul. All are contiguous. Without a vector all elements are 0 before.
+    ``steps`` are how far on each of the loops goes, and ``how`` is set, add, mul, max or min.
     """
 
     how: str = "set"
-    count: int = 0  # of places
+    loops: Shape = ()
+    steps: Shape = ()
+    step: int = 1
+    places: int = 0
+
+    @property
+    def space(self) -> Shape:
+        return self.loops
+
+    @property
+    def is_loops(self) -> bool:
+        return True
+
+    @property
+    def elements(self) -> tuple[Arg, ...]:
+        return self.args[:2]
 
 
 @dataclass(eq=False, slots=True)
@@ -250,6 +282,11 @@ class Program:
         node = self._made(("fill", repr(value), dtype), lambda: Fill((), dtype, value=value))
         return View(node, tuple(shape), (0,) * len(shape))
 
+    def numbered(self, shape: Sequence[int], strides: Sequence[int], offset: int) -> View:
+        """Integers in constant steps along each dim."""
+        node = self._made(("places",), lambda: Places((), "int64"))
+        return View(node, tuple(shape), tuple(strides), offset)
+
     def table(self, value: Any, key: Any, shape: Sequence[int], dtype: str) -> View:
         """An array of constants, contiguous; ``key`` is equal for equal ones."""
         node = self._made(("table", key), lambda: Table(without_ones(shape), dtype, value=value))
@@ -304,10 +341,7 @@ class Program:
         gone = (0,) * len(index.shape)
         beside = (*array.strides[:axis], *gone, *array.strides[axis + 1 :])
         given = View(array.node, shape, beside, array.offset).along(shape)
-        stands = View(
-            index.node, shape, (*(0,) * len(before), *index.strides, *(0,) * len(behind)), index.offset
-        )
-        args, step, places = (given, stands.along(shape)), array.strides[axis], array.shape[axis]
+        args, step, places = (self._beside(index, shape, axis), given), array.strides[axis], array.shape[axis]
         space = without_ones(shape)
         made = self._made(
             ("pick", args, step, places, space),
@@ -315,22 +349,39 @@ class Program:
         )
         return whole(made, shape)
 
-    def bound(self, operand: View, low: int, high: int) -> View:
-        """The operand, of which each element must be in a range."""
-        args, space = (operand.along(operand.shape),), without_ones(operand.shape)
-        key = ("bound", args, low, high, space)
-        made = self._made(key, lambda: Bound(space, operand.dtype, args, low=low, high=high))
+    def checked(self, operand: View, condition: View) -> View:
+        """The operand, provided that a condition holds for each element."""
+        args = operand.along(operand.shape), condition.along(operand.shape)
+        space = without_ones(operand.shape)
+        made = self._made(("checked", args, space), lambda: Checked(space, operand.dtype, args))
         return whole(made, operand.shape)
 
-    def scatter(self, vector: View, places: View, values: View, how: str) -> View:
-        """A vector changed at places by values; all are whole."""
-        zeros = isinstance(vector.node, Fill) and vector.node.value == 0
-        given = (places, values) if zeros else (places, values, vector)
-        args = tuple([Arg(v.node, (), v.offset) for v in given])
-        space = without_ones(vector.shape)
-        key, count = ("scatter", args, space, places.shape, how), prod(places.shape)
-        made = self._made(key, lambda: Scatter(space, vector.dtype, args, how=how, count=count))
-        return whole(made, vector.shape)
+    def scatter(self, array: View, index: View, values: View, axis: int, how: str) -> View:
+        """An array, which is whole, changed at an index along an axis by values of the shape of a pick."""
+        own, count = contiguous(array.shape), len(index.shape)
+        beside = (*own[:axis], *(0,) * count, *own[axis + 1 :])
+        steps = tuple([s for s, n in zip(beside, values.shape, strict=True) if n != 1])
+        args: tuple[Arg, ...] = self._beside(index, values.shape, axis), values.along(values.shape)
+        if not (isinstance(array.node, Fill) and array.node.value == 0):
+            args = (*args, Arg(array.node, (), array.offset))
+        step, places, space, loops = (
+            own[axis],
+            array.shape[axis],
+            without_ones(array.shape),
+            without_ones(values.shape),
+        )
+        made = self._made(
+            ("scatter", args, how, loops, steps, step, places, space),
+            lambda: Scatter(space, array.dtype, args, None, how, loops, steps, step, places),
+        )
+        return whole(made, array.shape)
+
+    @staticmethod
+    def _beside(index: View, shape: Shape, axis: int) -> Arg:
+        """An index along a shape in which its dims begin at an axis."""
+        behind = len(shape) - axis - len(index.shape)
+        strides = (*(0,) * axis, *index.strides, *(0,) * behind)
+        return View(index.node, shape, strides, index.offset).along(shape)
 
     def product(self, a: View, b: View, batch: Shape) -> View:
         """Products of matrices that lie as BLAS takes them; their batches have the same shape."""
@@ -397,7 +448,7 @@ class Program:
         if found is None:
             found = self._known[key] = make()
             found.source = self.source
-            if not isinstance(found, Fill | Table):
+            if not isinstance(found, Fill | Table | Places):
                 self.nodes.append(found)
         return found
 

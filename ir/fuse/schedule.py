@@ -7,10 +7,10 @@ from it comes in a later pass over the row; any other reduction is known behind 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from .nodes import Arg, Eager, Input, Node, Pick, Pointwise, Reduce, Result, Table
+from .nodes import Arg, Node, Pick, Pointwise, Reduce, Result, Scatter
 from .views import Shape, contiguous
 
 #: The most nodes of a group: longer loops take LLVM more than they save.
@@ -31,7 +31,7 @@ class Group:
     level: dict[Node, int] = field(default_factory=dict)
     #: Nodes of which there is one value for each row.
     of_rows: set[Node] = field(default_factory=set)
-    #: Reductions that are complete behind the group.
+    #: What is complete behind the group: reductions, and what is written at indices.
     late: set[Node] = field(default_factory=set)
 
     @property
@@ -65,6 +65,9 @@ class Schedule:
             elif not any(map(self._puts(node), range(self._first(node), len(self.groups)))):
                 self.groups.append(Group(node.space))
                 self._put(node, len(self.groups) - 1)
+        self._sink(nodes)
+        self.groups = [group for group in self.groups if group.nodes]
+        self.at = {node: number for number, group in enumerate(self.groups) for node in group.nodes}
 
     def _open(self, group: Group, node: Node) -> None:
         self.groups.append(group)
@@ -85,7 +88,7 @@ class Schedule:
         if not group.is_loops or len(group.nodes) >= MOST:
             return False
         inside = [arg for arg in node.args if self.at.get(arg.node) == number]
-        if isinstance(node, Pick) and any([arg.node is node.args[0].node for arg in inside]):
+        if any([self.at.get(arg.node) == number for arg in node.elsewhere]):
             return False
         level = self._level_of_row(node, group, inside)
         if level is not None:
@@ -96,10 +99,45 @@ class Schedule:
                 return False
             if isinstance(node, Reduce):
                 self._reduce(node, group)
+            elif isinstance(node, Scatter):
+                group.late.add(node)
         group.level[node] = level
         group.nodes.append(node)
         self.at[node] = number
         return True
+
+    def _sink(self, nodes: Sequence[Node]) -> None:
+        """Move what a later group alone reads, at the place at hand, to that group, which then loads less."""
+        users: dict[Node, list[Node]] = {}
+        for node in nodes:
+            for arg in node.args:
+                users.setdefault(arg.node, []).append(node)
+        for node in reversed(nodes):
+            if isinstance(node, Pointwise | Pick) and node in users and self._sinks(node, users):
+                before, number = self.groups[self.at[node]], self.at[users[node][0]]
+                before.nodes.remove(node)
+                self.groups[number].nodes.insert(0, node)
+                self.groups[number].level[node] = min([self.groups[number].level[u] for u in users[node]])
+                self.at[node] = number
+
+    def _sinks(self, node: Node, users: Mapping[Node, Sequence[Node]]) -> bool:
+        """Whether a node can be in the group of those that read it, and nothing more is stored for that."""
+        before, group = self.groups[self.at[node]], self.groups[self.at[users[node][0]]]
+        if group is before or not group.is_loops or node.space != group.space or len(group.nodes) >= MOST:
+            return False
+        for user in users[node]:
+            if self.groups[self.at[user]] is not group or user.space != group.space:
+                return False
+            if any([arg.node is node for arg in user.elsewhere]):
+                return False
+            if any([arg.node is node and not arg.is_in_step(group.space) for arg in user.elements]):
+                return False
+        stays = {
+            a.node
+            for a in node.args
+            if any([self.at[u] == self.at[node] for u in users[a.node] if u is not node])
+        }
+        return len(stays) < 2
 
     def _level_of_row(self, node: Node, group: Group, inside: Sequence[Arg]) -> int | None:
         """The pass behind which a node of one value for each row is known; None for any other node."""
@@ -140,13 +178,3 @@ class Schedule:
             group.of_rows.add(node)
         else:
             group.late.add(node)
-
-
-def is_given(node: Node) -> bool:
-    """Whether a node's buffer is there before the program runs."""
-    return isinstance(node, Input | Table)
-
-
-def is_call(group: Group) -> bool:
-    """Whether a group is a call of Python's."""
-    return isinstance(group.nodes[0], Eager)

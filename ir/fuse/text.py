@@ -6,7 +6,21 @@ from collections.abc import Sequence
 
 from ..writer import write
 from .memory import Plan
-from .nodes import Arg, Bound, Eager, Fill, Input, Node, Pick, Pieces, Pointwise, Product, Reduce, Table
+from .nodes import (
+    Arg,
+    Eager,
+    Fill,
+    Input,
+    Node,
+    Pick,
+    Pieces,
+    Places,
+    Pointwise,
+    Product,
+    Reduce,
+    Scatter,
+    Table,
+)
 from .schedule import Schedule
 from .views import contiguous
 
@@ -27,6 +41,8 @@ def _name(node: Node, names: dict[Node, str]) -> str:
         return f"input{node.number}"
     if isinstance(node, Fill):
         return repr(node.value)
+    if isinstance(node, Places):
+        return "places"
     return names.setdefault(node, f"%{len(names)}")
 
 
@@ -45,8 +61,9 @@ def _what(node: Node) -> str:
             return f"{node.fold} over {list(node.axes)} of {list(node.loops)}"
         case Pick():
             return f"pick by {node.step}"
-        case Bound():
-            return f"in [{node.low}, {node.high})"
+        case Scatter():
+            start = "a copy" if node.elsewhere else "0"
+            return f"{node.how} in {start} by {list(node.steps)} and {node.step} of {list(node.loops)}"
         case Product():
             return f"product {node.sizes}"
         case Pieces():

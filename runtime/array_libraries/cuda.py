@@ -13,7 +13,7 @@ import cupy
 import numpy as np
 
 from ..core.scalar_type import dtype
-from .library import ArrayLibrary, Namespace
+from .library import ArrayLibrary, Namespace, along
 
 #: DLPack's number of the kind of device.
 _KIND = 2
@@ -54,14 +54,14 @@ class CudaNamespace(Namespace):
         its: Callable[..., Any] | None = getattr(import_module("cupyx.scipy.special"), name, None)
         return super().special(name) if its is None else its
 
-    def scatter(self, array: Any, places: Any, values: Any, how: str = "set") -> Any:
+    def scatter(self, array: Any, places: Any, values: Any, how: str = "set", axis: int = 0) -> Any:
         if how == "mul":  # which CuPy has not
-            return super().scatter(array, places, values, how)
-        result = array.copy()
+            return super().scatter(array, places, values, how, axis)
+        result, key = array.copy(), along(axis, places)
         if how == "set":
-            result[places] = values
+            result[key] = values
         else:
-            getattr(import_module("cupyx"), f"scatter_{how}")(result, places, values)
+            getattr(import_module("cupyx"), f"scatter_{how}")(result, key, values)
         return result
 
     def to_host(self, array: Any) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 from dask.base import tokenize
 
 from ..dispatch.generic_methods import running_operator
-from .library import ArrayLibrary, Like, Namespace
+from .library import ArrayLibrary, Check, Holds, Like, Namespace
 
 dtypes = {found.name: found for found in map(np.dtype, ("?", *np.typecodes["AllInteger"], *"efd", *"FD"))}
 
@@ -150,19 +150,19 @@ class DaskNamespace(Namespace):
 
         return called
 
-    def at(self, array: Any, places: Any) -> Any:
+    def at(self, array: Any, places: Any, axis: int = 0) -> Any:
+        shape = (*array.shape[:axis], *places.shape, *array.shape[axis + 1 :])
         if not is_lazy(places):
-            return da.take(array, places, axis=0)
-        like = (places.shape, array.dtype)
-        return self.on_host(lambda a, i: a.take(i), [like], array, places)[0]
+            return da.take(array, places.reshape(-1), axis=axis).reshape(shape)
+        return self.on_host(lambda a, i: a.take(i, axis), [(shape, array.dtype)], array, places)[0]
 
     def known(self, array: Any) -> Any:
         return None if is_lazy(array) else array
 
-    def checked(self, array: Any, check: Callable[[Any], None], within: tuple[int, int] | None = None) -> Any:
+    def checked(self, array: Any, check: Check, holds: Holds | None = None) -> Any:
         """Chunk by chunk, when they are computed; the error names the operator that is called now."""
         if not is_lazy(array):
-            return super().checked(array, check, within)
+            return super().checked(array, check)
         named = partial(_checked, check, running_operator())
         return da.map_blocks(named, array, dtype=array.dtype, meta=array._meta)
 

@@ -18,7 +18,7 @@ import numpy as np
 from ..core.user_stack import program_call
 from ..dispatch.generic_methods import running_operator
 from .jax_random import KeySource, default_source
-from .library import ArrayLibrary, Like, Namespace
+from .library import ArrayLibrary, Like, Namespace, along
 
 jax.config.update("jax_enable_x64", True)
 
@@ -67,8 +67,8 @@ class JaxNamespace(Namespace):
     def known(self, array: Any) -> Any:
         return None if is_traced(array) else np.asarray(array)
 
-    def scatter(self, array: Any, places: Any, values: Any, how: str = "set") -> Any:
-        return getattr(array.at[places], how)(values)
+    def scatter(self, array: Any, places: Any, values: Any, how: str = "set", axis: int = 0) -> Any:
+        return getattr(array.at[along(axis, places)], how)(values)
 
     def put(self, array: Any, key: tuple[Any, ...], values: Any) -> Any:
         return array.at[key].set(values)

@@ -24,6 +24,9 @@ from ..kernels.array_api import numpy_meanings, numpy_names
 Shape = tuple[int, ...]
 #: The shape and the dtype of a result.
 Like = tuple[Shape, Any]
+#: What raises an error for values, and what tells of each element of an array whether there is none.
+Check = Callable[[Any], None]
+Holds = Callable[[Any], Any]
 
 
 class Namespace:
@@ -80,19 +83,22 @@ class Namespace:
         """A number as an operand of that dtype beside arrays."""
         return self.asarray(value, dtype=dtype)
 
-    def at(self, array: Any, places: Any) -> Any:
-        """The elements of a 1-d array at places that an array says."""
-        return self.library.take(array, places, axis=0)
+    def at(self, array: Any, places: Any, axis: int = 0) -> Any:
+        """The slices along an axis at places that an array says; its dims stand in the place of the axis."""
+        if len(places.shape) == 1:
+            return self.library.take(array, places, axis=axis)
+        found = self.library.take(array, self.library.reshape(places, (-1,)), axis=axis)
+        return self.library.reshape(found, (*array.shape[:axis], *places.shape, *array.shape[axis + 1 :]))
 
     def known(self, array: Any) -> Any:
         """The values as a NumPy array; None where they are not there before something is computed."""
         return self.to_host(array)
 
-    def checked(self, array: Any, check: Callable[[Any], None], within: tuple[int, int] | None = None) -> Any:
+    def checked(self, array: Any, check: Check, holds: Holds | None = None) -> Any:
         """The array, of which ``check`` sees the values: now where they are known, later where they will be.
 
-        It is called on all values, or on parts, and raises what it finds. ``within`` says that it finds
-        nothing in integers from the first on and below the second, and in no others.
+        It is called on all values, or on parts, and raises what it finds. ``holds`` tells the same of each
+        element, for libraries that compute later.
         """
         values = self.known(array)
         if values is not None:
@@ -106,10 +112,10 @@ class Namespace:
         """
         return None
 
-    def scatter(self, array: Any, places: Any, values: Any, how: str = "set") -> Any:
-        """The 1-d ``array`` with ``values`` at ``places``, a copy: ``set``, ``add``, ``mul``,
-        ``min`` or ``max``, one after the other where places are alike."""
-        return self.on_host(_scatter(how), [(array.shape, array.dtype)], array, places, values)[0]
+    def scatter(self, array: Any, places: Any, values: Any, how: str = "set", axis: int = 0) -> Any:
+        """The array with ``values``, of the shape that ``at`` gives, at places along an axis, a copy:
+        ``set``, ``add``, ``mul``, ``min`` or ``max``, one after the other where places are alike."""
+        return self.on_host(_scatter(how, axis), [(array.shape, array.dtype)], array, places, values)[0]
 
     def put(self, array: Any, key: tuple[Any, ...], values: Any) -> Any:
         """The array with ``values`` at a basic key (integers, slices and ``...``), a copy."""
@@ -149,16 +155,21 @@ class Namespace:
 _FOLDS: dict[str, np.ufunc] = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
 
 
-def _scatter(how: str) -> Callable[..., Any]:
+def _scatter(how: str, axis: int) -> Callable[..., Any]:
     def function(array: Any, places: Any, values: Any) -> Any:
-        result = np.array(array)
+        result, key = np.array(array), along(axis, places)
         if how == "set":
-            result[places] = values
+            result[key] = values
         else:
-            _FOLDS[how].at(result, places, values)
+            _FOLDS[how].at(result, key, values)
         return result
 
     return function
+
+
+def along(axis: int, places: Any) -> tuple[Any, ...]:
+    """The key of slices at places along an axis."""
+    return (*(slice(None),) * axis, places)
 
 
 def _dtype(found: Any) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tengen.ir.expressions import ELEMENTWISE_COMPARISONS, Call, Constant, Expr, Name, Operation
-from tengen.ir.fuse.nodes import Fill, Program, View, whole
+from tengen.ir.fuse.nodes import Fill, Places, Program, View, whole
 from tengen.ir.fuse.views import contiguous, reshaped
 from tengen.ir.lower.instructions import Unlowerable
 
@@ -114,6 +114,8 @@ class Array:
     def __xor__(self, other: Any) -> Array:
         return operation("^", self, other)
 
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
     def __pow__(self, other: Any) -> Array:
         return power(self, other)
 
@@ -139,7 +141,7 @@ class Array:
         return operation(">=", self, other)
 
     def __neg__(self) -> Array:
-        return operation("-x", self)
+        return 0 - self if self.dtype.kind == "i" else operation("-x", self)
 
     def __pos__(self) -> Array:
         return self
@@ -186,18 +188,38 @@ def table(value: Any) -> Array:
     """An array of NumPy's as one of the program: what kernels made."""
     value = np.asarray(value)
     is_line = sum([n > 1 for n in value.shape]) <= 1
-    if value.nbytes > (LINE if is_line else TABLE):
+    return constant(value, LINE if is_line else TABLE)
+
+
+def constant(value: Any, most: int | None = None) -> Array:
+    """An array of NumPy's as one of the program. Unlowerable where it is in memory and has too many bytes."""
+    found = _in_steps(value)
+    if found is not None:
+        return found
+    if most is not None and value.nbytes > most:
         raise Unlowerable(f"a table of {value.size} elements")
-    return constant(value)
-
-
-def constant(value: Any) -> Array:
-    """An array of NumPy's as one of the program; of equal elements as their number."""
-    if value.dtype.kind != "c" and value.size and (value.size == 1 or bool((value == value.flat[0]).all())):
-        return filled(value.shape, value.flat[0], value.dtype)
     value = np.ascontiguousarray(value)
     key = (value.dtype.name, value.shape, value.tobytes())
     return Array(program().table(value, key, value.shape, value.dtype.name), value.dtype)
+
+
+def _in_steps(value: Any) -> Array | None:
+    """An array of one number everywhere, or of integers in constant steps along each dim; None of others."""
+    if not value.size or value.dtype.kind == "c":
+        return None
+    first = value.flat[0]
+    if value.size == 1 or (value.flat[-1] == first and value.tobytes() == first.tobytes() * value.size):
+        return filled(value.shape, first, value.dtype)
+    if value.dtype != np.int64:
+        return None
+    steps, numbers = [], first
+    for d, n in enumerate(value.shape):
+        line = value[(0,) * d + (slice(None),) + (0,) * (value.ndim - d - 1)]
+        steps.append(int(line[1] - first) if n > 1 else 0)
+        numbers = numbers + (np.arange(n) * steps[-1]).reshape(-1, *(1,) * (value.ndim - d - 1))
+    if not bool((numbers == value).all()):
+        return None
+    return Array(program().numbered(value.shape, steps, int(first)), value.dtype)
 
 
 def as_array(value: Any, like: Array) -> Array:
@@ -258,6 +280,8 @@ def where(condition: Any, then: Any, otherwise: Any) -> Array:
     if condition.number is not None:
         chosen = given[0] if condition.number else given[1]
         return broadcast_to(chosen, np.broadcast_shapes(condition.shape, *[a.shape for a in given]))
+    if dtype.kind == "i" and None not in [a.number for a in given]:  # of which no dtype tells
+        return astype(condition, dtype) * (given[0] - given[1]) + given[1]
     names = (Name("a0"), Name("a1"), Name("a2"))
     return pointwise(Call(Name("where"), names), (condition, *given), dtype)
 
@@ -376,9 +400,14 @@ def at_key(x: Array, key: Any) -> Array:
     return Array(x.view.with_shape(tuple(shape), tuple(strides), offset), x.dtype)
 
 
+def has_buffer(x: Array) -> bool:
+    """Whether the elements are in memory, and not numbers that loops know."""
+    return not isinstance(x.view.node, Fill | Places)
+
+
 def whole_array(x: Array) -> Array:
     """The array with a contiguous buffer of its own, or that it has."""
-    if not isinstance(x.view.node, Fill) and x.view.is_whole:
+    if has_buffer(x) and x.view.is_whole:
         return x
     return Array(program().copied(x.view), x.dtype)
 

@@ -10,7 +10,7 @@ from typing import Any
 from tengen.generated.backends import BACKENDS
 from tengen.generated.kernels import ROUTINES
 from tengen.ir.fuse.algebra import sum_of_parts
-from tengen.ir.fuse.nodes import Node as ProgramNode, Program, View
+from tengen.ir.fuse.nodes import Fill, Node as ProgramNode, Places, Program, Table, View
 from tengen.ir.fuse.scalars import Trials
 from tengen.ir.lower.kernels import read_routine
 
@@ -143,7 +143,7 @@ class _Capture:
         def put(value: Value) -> Operand:
             array = self.values[value]._array
             view = array.view
-            if hasattr(view.node, "value"):  # a number, or a table: what has no buffer of its own
+            if isinstance(view.node, Fill | Table | Places):  # what has no buffer of its own
                 view = program.copied(view)
             operands.append(view)
             type_ = type_of(value.dtype, HERE)

@@ -61,7 +61,10 @@ def _lines(entry: Entry) -> list[str]:
         found = trace.captured
     for node, reason in found.eager:
         lines.append(f"called as it is: {node.operator.name} ({node.source}): {reason}")
-    state = entry.state
+    effects, state = entry.effects, entry.state
+    if effects is not None:
+        count = sum([len(step.counters) for step in effects.steps.found])
+        lines.append(f"gradients of {len(effects.gradients)} tensors, steps of {count} parameters")
     guards = 0 if state is None else len(state.named) + len(state.cells) + len(state.functions)
     lines.append(f"guards: {len(entry.signature.tensors)} tensors, {len(entry.held)} held, {guards} objects")
     return lines

@@ -10,6 +10,8 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..autograd.saved_variable import anomaly
+from ..autograd.saved_variable_hooks import state as saved_hooks
 from ..core.interception import active
 from ..core.tensor_base import TensorBase
 from ..core.user_stack import program_stacklevel, warn_once
@@ -114,6 +116,8 @@ class Compiled:
     def _called(self, entry: Entry, prepared: Prepared, args: Any, keywords: Any) -> Any:
         if entry.stage is Stage.EAGER:
             entry.repeat()
+            return self._function(*args, **keywords)
+        if entry.history is not None and (anomaly.enabled or saved_hooks.stack):  # who looks at operators
             return self._function(*args, **keywords)
         inputs, tensors, counted = prepared
         if entry.written and entry.overlaps(tensors):

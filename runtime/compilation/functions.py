@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
-from functools import partial
+from functools import partial, reduce
+from itertools import product as iterated
 from math import e as e, inf as inf, nan as nan, pi as pi, prod as product
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 from tengen.generated.kernels import ROUTINES
 from tengen.ir.fuse.calls import lies_well
 from tengen.ir.fuse.folds import Fold
-from tengen.ir.fuse.nodes import Fill, Place, View
+from tengen.ir.fuse.nodes import Fill, Input, Pieces, Place, Places, Product, Reduce, Result, Scatter, View
 from tengen.ir.fuse.views import contiguous
 from tengen.ir.lower.instructions import Instructions, Unlowerable
 from tengen.ir.routines import FUNCTIONS
@@ -32,6 +33,7 @@ from .arrays import (
     called,
     filled,
     flattened,
+    has_buffer,
     operation,
     permute_dims as permute_dims,
     power,
@@ -43,6 +45,10 @@ from .arrays import (
 )
 
 Axes = int | Sequence[int] | None
+#: Of how many elements a reduction is so many operations.
+STEPS = 8
+#: Of what all elements are in memory, whoever reads them.
+_IN_MEMORY = Input | Result | Product | Reduce | Scatter | Pieces
 
 
 def __getattr__(name: str) -> Any:
@@ -118,6 +124,8 @@ def _fold(fold: str, x: Array, axis: Axes = None, keepdims: bool = False, dtype:
         # One element: what a fold starts from changes no number but the sign of a zero.
         found = operation("+", x, 0) if fold in ("sum", "max", "min") and x.dtype.kind == "f" else x
         return reshape(found, shape)
+    if _is_short(x, axes):
+        return reshape(reduce(_BY_ELEMENT[fold], _slices(x, axes)), shape)
     if not Fold(Instructions(), fold, x.dtype.name).lowers:
         raise Unlowerable(f"the {fold} of {x.dtype}")
     if fold in ("max", "min") and not product([x.shape[d] for d in axes]):
@@ -125,6 +133,29 @@ def _fold(fold: str, x: Array, axis: Axes = None, keepdims: bool = False, dtype:
     given = whole_array(x) if isinstance(x.view.node, Fill) else x
     view = program().reduce(fold, given.view, axes, x.dtype.name)
     return reshape(Array(view, x.dtype), shape)
+
+
+def _is_short(x: Array, axes: Sequence[int]) -> bool:
+    """Whether a reduction is few operations of slices: not where rows are computed for it alone."""
+    if not 0 < product([x.shape[d] for d in axes]) <= STEPS:
+        return False
+    is_row = x.view.is_whole and builtins.max(axes) == x.ndim - 1
+    return not is_row or isinstance(x.view.node, _IN_MEMORY)
+
+
+def _slices(x: Array, axes: Sequence[int]) -> list[Array]:
+    """The slices at all places along axes."""
+    places = iterated(*[range(n) if d in axes else [slice(None)] for d, n in enumerate(x.shape)])
+    return [at_key(x, key) for key in places]
+
+
+def _place(fold: str, x: Array, axis: int | None = None, keepdims: bool = False) -> Array:
+    """The first place of an extreme, or of a NaN."""
+    given, at = (x, axis) if axis is not None else (flattened(x), 0)
+    best, count = _fold(fold, given, at, True), given.shape[at]
+    numbers = reshape(arange(count), [count if d == at % given.ndim else 1 for d in range(given.ndim)])
+    found = _fold("min", where((given == best) | (given != given), numbers, count), at, keepdims)
+    return reshape(found, (1,) * x.ndim) if keepdims and axis is None else found
 
 
 def mean(x: Array, axis: Axes = None, keepdims: bool = False) -> Array:
@@ -201,7 +232,7 @@ def concat(arrays: Sequence[Array], axis: int = 0) -> Array:
     steps, begin, parts = contiguous(shape), 0, []
     for a in arrays:
         if a.size:
-            given = whole_array(a) if isinstance(a.view.node, Fill) else a
+            given = a if has_buffer(a) else whole_array(a)
             parts.append((given.view, place_of(a.shape, steps, begin * steps[at])))
         begin += a.shape[at]
     if not parts:
@@ -219,42 +250,23 @@ def stack(arrays: Sequence[Array], axis: int = 0) -> Array:
     return concat([expand_dims(a, axis) for a in arrays], axis)
 
 
-class Progression(Array):
-    """An index of places in constant steps: what it takes is a view."""
-
-    __slots__ = ("_values", "slice")
-
-    def __init__(self, values: Any) -> None:
-        self._values, self.dtype = values, values.dtype
-        first, step = int(values[0]), int(values[1] - values[0])
-        behind = first + step * len(values)
-        self.slice = slice(first, behind if behind >= 0 else None, step)
-
-    @property
-    def view(self) -> View:  # type: ignore[override]
-        return table(self._values).view
-
-    @staticmethod
-    def of(values: Any) -> Array:
-        """The index as one, if it is; else as a table."""
-        if values.ndim == 1 and values.size > 1 and values[0] >= 0:
-            steps = np.diff(values)
-            if steps[0] != 0 and bool((steps == steps[0]).all()):
-                return Progression(values)
-        return table(values)
-
-
 def take(x: Array, index: Array, axis: int | None = None) -> Array:
     """The slices at an index along an axis, which has no place before the first or behind the last."""
     if axis is None:
         x, axis = flattened(x), 0
     at = axis % x.ndim
-    if isinstance(index, Progression):
-        key = (slice(None),) * at + (index.slice,)
-        return at_key(x, key)
+    shape = (*x.shape[:at], *index.shape, *x.shape[at + 1 :])
     if x.number is not None or not x.size:
-        return filled((*x.shape[:at], *index.shape, *x.shape[at + 1 :]), x.number or 0, x.dtype)
+        return filled(shape, x.number or 0, x.dtype)
+    if isinstance(index.view.node, Places):  # in constant steps: what it takes is a view
+        step, strides = x.view.strides[at], x.view.strides
+        own = tuple([s * step for s in index.view.strides])
+        return Array(
+            x.view.with_shape(shape, (*strides[:at], *own, *strides[at + 1 :]), index.view.offset * step),
+            x.dtype,
+        )
     given = whole_array(index) if isinstance(index.view.node, Fill) else index
+    x = x if has_buffer(x) else whole_array(x)
     return Array(program().pick(x.view, astype(given, np.int64).view, at), x.dtype)
 
 
@@ -360,6 +372,7 @@ abs, pow = absolute, power
 finfo, iinfo = np.finfo, np.iinfo
 sum, prod = partial(_fold, "sum"), partial(_fold, "prod")
 max, min = partial(_fold, "max"), partial(_fold, "min")
+argmax, argmin = partial(_place, "max"), partial(_place, "min")
 any, all = partial(_fold, "any"), partial(_fold, "all")
 maximum, minimum = partial(_extreme, "maximum", ">"), partial(_extreme, "minimum", "<")
 floor, ceil = partial(_of_floats, "floor"), partial(_of_floats, "ceil")
@@ -371,3 +384,12 @@ less, less_equal = partial(operation, "<"), partial(operation, "<=")
 greater, greater_equal = partial(operation, ">"), partial(operation, ">=")
 bitwise_and, bitwise_or = partial(operation, "&"), partial(operation, "|")
 bitwise_xor = partial(operation, "^")
+#: How one more element comes to a reduction.
+_BY_ELEMENT = {
+    "sum": add,
+    "prod": multiply,
+    "max": maximum,
+    "min": minimum,
+    "any": bitwise_or,
+    "all": bitwise_and,
+}

@@ -6,27 +6,25 @@ is computed again. A derivative of the derivative is that of the graph of operat
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
+from math import prod
 from typing import Any
-
-import numpy as np
 
 from tengen.ir.expressions import Attribute, Call, Name, walk
 from tengen.ir.fuse.memory import Home, Slot, packed
-from tengen.ir.fuse.nodes import Arg, Bound, Fill, Input, Node, Pointwise, Result, Table, View, live
+from tengen.ir.fuse.nodes import Arg, Checked, Fill, Input, Node, Places, Pointwise, Result, Table, View, live
 from tengen.ir.fuse.schedule import Schedule
 
 from ..autograd import grad
-from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad, grad_mode, no_grad
-from ..core.interception import active
 from ..jit.graph import Graph, Value, replaced
 from ..jit.interpreter import bound
 from ..random import Generator, default_generator
+from .backward import CompiledBackward
 from .capture import captured, trials
-from .recorder import Recorded, Unsuitable, recorded, unsuitable
+from .recorder import Recorded, Unsuitable, recorded
 from .traces import Layout, Made, made, result, shown, types_of, write
 
 
@@ -65,6 +63,8 @@ class History:
         self.own = [i for i in range(len(outputs)) if i not in self.shown]
         #: Of these, the ones that have a history.
         self.recorded = [i for i in self.own if outputs[i]._requires_grad]
+        self.recorded_shapes = tuple([outputs[i]._array.shape for i in self.recorded])
+        self.recorded_types = tuple([outputs[i]._type for i in self.recorded])
         primals = [t.detach().requires_grad_(t._requires_grad) for t in tensors]
         given = [outputs[i].detach().contiguous().clone().fill_(1) for i in self.recorded]
         call, self.reached = self._joint(primals, given)
@@ -113,7 +113,7 @@ class History:
             if any([id(arg.node) in late for arg in node.args]):
                 late.add(id(node))
         early = {id(node) for node in live(program.nodes, layout.nodes)}
-        back = Layout(self.captured, [])
+        back = Layout(self.captured, [], dense=True)
         described = [back.output(view, tensor) for view, tensor in zip(grads, examples, strict=True)]
         needed = _kept(back.nodes, late, early)
         # What is an output, or a kernel's result, is an array of its own; all else shares one.
@@ -144,9 +144,20 @@ class History:
 
     def __call__(self, tensors: Sequence[Any]) -> list[Any]:
         """The results of a call."""
-        found: Any = iter(CompiledFunction.apply(self, *tensors)) if self.own else iter(())
+        found: Any = iter(self._made(tensors) if self.own else ())
         count = len(self.own) + len(self.shown)
         return [result(self.shown[i], tensors, ()) if i in self.shown else next(found) for i in range(count)]
+
+    def _made(self, tensors: Sequence[Any]) -> list[Any]:
+        """The results that are not shown, with their history."""
+        node = CompiledBackward(self, tensors, default_generator.get_state() if self.draws else None)
+        results, kept = self.forwards(tensors)
+        both = zip(results, self.outputs, strict=True)
+        node.keep(kept, [r for r, output in both if self.keeps(output)])
+        for number, i in enumerate(self.recorded):
+            out = results[self.own.index(i)]
+            out._edge, out._requires_grad = (node, number), True
+        return results
 
     def forwards(self, tensors: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """The outputs, and the buffers that backward needs."""
@@ -162,10 +173,18 @@ class History:
 
     def backwards(self, inputs: Sequence[Any], kept: Sequence[Any], grads: Sequence[Any]) -> dict[int, Any]:
         """By the numbers of inputs, their gradients, of the arrays of inputs and what forward kept."""
-        given = [np.ascontiguousarray(tensor._array) for tensor in grads]
-        buffers = self.backward([*inputs, *given, *self.held, *kept])
+        buffers = self.backward([*inputs, *grads, *self.held, *kept])
         both = zip(self.reached, self.grads, strict=True)
         return {number: result(output, (), buffers) for number, output in both}
+
+    def differentiable(self, tensors: Sequence[Any], grads: Sequence[Any]) -> dict[int, Any]:
+        """The gradients as functions of inputs and gradients: those of the graph of operators."""
+        wanted, recorded_ = [tensors[i] for i in self.wanted], grad_mode.enabled
+        with enable_grad():
+            results = run(self.graph, tensors)
+            outputs = [results[i] for i in self.recorded]
+            found = grad(outputs, wanted, list(grads), create_graph=recorded_, allow_unused=True)
+        return dict(zip(self.wanted, found, strict=True))
 
 
 def _kept(roots: Sequence[Node], late: set[int], early: set[int]) -> list[Node]:
@@ -175,7 +194,7 @@ def _kept(roots: Sequence[Node], late: set[int], early: set[int]) -> list[Node]:
     waiting = list(roots)
     while waiting:
         node = waiting.pop()
-        if id(node) in seen or isinstance(node, Input | Fill | Table):
+        if id(node) in seen or isinstance(node, Input | Fill | Places | Table):
             continue
         seen.add(id(node))
         made_by = node.args[0].node if isinstance(node, Result) else node
@@ -187,10 +206,10 @@ def _kept(roots: Sequence[Node], late: set[int], early: set[int]) -> list[Node]:
 
 
 def _is_cheap(node: Node) -> bool:
-    """Whether a node is computed again rather than kept: arithmetic of single elements."""
-    if isinstance(node, Bound):
+    """Whether a node is computed again rather than kept: arithmetic of single elements, which are at hand."""
+    if isinstance(node, Checked):
         return True
-    if not isinstance(node, Pointwise):
+    if not isinstance(node, Pointwise) or any([_is_gathered(arg, node) for arg in node.args]):
         return False
     routines = trials().routines
     for part in walk(node.expr):
@@ -198,6 +217,13 @@ def _is_cheap(node: Node) -> bool:
             case Call(Name(name) | Attribute(Name("xp"), name)) if name in routines:
                 return False
     return True
+
+
+def _is_gathered(arg: Arg, node: Node) -> bool:
+    """Whether an operand would be computed in memory again, to be read from there: windows of it."""
+    if not isinstance(arg.node, Pointwise) or arg.is_in_step(node.space):
+        return False
+    return prod(arg.node.shape) >= prod(node.space)
 
 
 def _cloned(
@@ -219,58 +245,4 @@ def _cloned(
     return live(found, roots), list(roots), copies
 
 
-class CompiledFunction(Function):
-    """The Node of a compiled call."""
-
-    @staticmethod
-    def forward(ctx: Any, history: History, *tensors: Any) -> tuple[Any, ...]:
-        before = [t.clone() if i in history.written else t for i, t in enumerate(tensors)]
-        state = default_generator.get_state() if history.draws else None
-        results, kept = history.forwards(tensors)
-        ctx.history, ctx.kept, ctx.state = history, kept, state
-        # A tensor may be given other memory meanwhile, of any size.
-        ctx.arrays = [tensor._array for tensor in before]
-        shared = [r for r, output in zip(results, history.outputs, strict=True) if history.keeps(output)]
-        ctx.save_for_backward(*before, *shared)  # which tells where one is written to
-        silent = [t for i, t in zip(history.own, results, strict=True) if i not in history.recorded]
-        ctx.mark_non_differentiable(*silent)
-        return tuple(results)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> tuple[Any, ...]:
-        history = ctx.history
-        tensors = ctx.saved_tensors[: len(ctx.needs_input_grad) - 1]
-        given = [g for i, g in zip(history.own, grads, strict=True) if i in history.recorded]
-        if grad_mode.enabled or active or any(map(unsuitable, given)):
-            with _drawing_again(ctx.state):
-                found = _differentiable(history, tensors, given)
-        else:
-            found = history.backwards(ctx.arrays, ctx.kept, given)
-        return (None, *[found.get(i) for i in range(len(tensors))])
-
-
-@contextmanager
-def _drawing_again(state: Any) -> Iterator[None]:
-    """With the random numbers of a call, that began with this state of the generator."""
-    if state is None:
-        yield
-        return
-    now = default_generator.get_state()
-    default_generator.set_state(state)
-    try:
-        yield
-    finally:
-        default_generator.set_state(now)
-
-
-def _differentiable(history: History, tensors: Sequence[Any], grads: Sequence[Any]) -> dict[int, Any]:
-    """The gradients as functions of inputs and gradients: those of the graph of operators."""
-    wanted, recorded_ = [tensors[i] for i in history.wanted], grad_mode.enabled
-    with enable_grad():
-        results = run(history.graph, tensors)
-        outputs = [results[i] for i in history.recorded]
-        found = grad(outputs, wanted, list(grads), create_graph=recorded_, allow_unused=True)
-    return dict(zip(history.wanted, found, strict=True))
-
-
-__all__ = ["CompiledFunction", "History"]
+__all__ = ["History"]

@@ -9,15 +9,26 @@ from typing import Any
 import numpy as np
 
 from tengen.generated.kernels import ROUTINES
-from tengen.ir.fuse.calls import scatters
 from tengen.ir.fuse.nodes import Fill, whole
 from tengen.ir.fuse.views import contiguous
+from tengen.ir.fuse.writes import scatters
 from tengen.ir.lower.instructions import Unlowerable
 
-from ..array_libraries.library import ArrayLibrary, Like, Namespace
+from ..array_libraries.library import ArrayLibrary, Check, Holds, Like, Namespace
 from . import functions
-from .arrays import Array, astype, at_key, broadcast_to, called, constant, program, table, whole_array
-from .functions import Progression, place_of, take
+from .arrays import (
+    Array,
+    astype,
+    at_key,
+    broadcast_to,
+    called,
+    constant,
+    has_buffer,
+    program,
+    table,
+    whole_array,
+)
+from .functions import place_of, take
 
 
 class ProgramNamespace(Namespace):
@@ -36,25 +47,33 @@ class ProgramNamespace(Namespace):
     def elementwise(self, wanted: Callable[..., Any]) -> Callable[..., Any]:
         raise Unlowerable("a function of NumPy's arrays")
 
-    def at(self, array: Any, places: Any) -> Any:
-        return take(array, places, 0)
+    def at(self, array: Any, places: Any, axis: int = 0) -> Any:
+        return take(array, places, axis)
 
     def known(self, array: Any) -> Any:
         return array if isinstance(array, np.ndarray) else None
 
-    def checked(self, array: Any, check: Callable[[Any], None], within: tuple[int, int] | None = None) -> Any:
-        if within is None:
+    def checked(self, array: Any, check: Check, holds: Holds | None = None) -> Any:
+        if holds is None:
             raise Unlowerable("the values are checked")
-        if array.dtype.kind != "i":
-            raise Unlowerable(f"an index of {array.dtype}")
-        return Array(program().bound(astype(array, np.int64).view, *within), np.dtype("int64"))
+        given = astype(array, np.int64) if array.dtype.kind == "i" else array
+        condition = holds(given)
+        if condition.number or not condition.size:
+            return given
+        if condition.number is None:
+            return Array(program().checked(given.view, condition.view), given.dtype)
+        raise Unlowerable("it is an error")
 
-    def scatter(self, array: Any, places: Any, values: Any, how: str = "set") -> Any:
+    def scatter(self, array: Any, places: Any, values: Any, how: str = "set", axis: int = 0) -> Any:
         if not scatters(how, array.dtype.name):
             raise Unlowerable(f"{how} at indices")
-        at, given = whole_array(astype(places, np.int64)), whole_array(broadcast_to(values, places.shape))
+        shape = (*array.shape[:axis], *places.shape, *array.shape[axis + 1 :])
+        at, given = [
+            whole_array(x) if isinstance(x.view.node, Fill) else x
+            for x in (astype(places, np.int64), broadcast_to(values, shape))
+        ]
         before = array if array.number == 0 else whole_array(array)
-        return Array(program().scatter(before.view, at.view, given.view, how), array.dtype)
+        return Array(program().scatter(before.view, at.view, given.view, axis, how), array.dtype)
 
     def put(self, array: Any, key: tuple[Any, ...], values: Any) -> Any:
         return put(array, key, values)
@@ -68,7 +87,7 @@ class ProgramNamespace(Namespace):
         return array
 
     def constant(self, array: Any) -> Any:
-        return Progression.of(np.asarray(array))
+        return table(np.asarray(array))
 
     def from_host(self, array: Any) -> Any:
         return table(np.array(array))
@@ -84,7 +103,7 @@ def put(array: Array, key: tuple[Any, ...], values: Array) -> Array:
     """The array with values at a basic key, a copy."""
     frame = at_key(Array(whole(Fill((), "bool"), array.shape), array.dtype), key)
     given = broadcast_to(astype(values, array.dtype), frame.shape)
-    part = whole_array(given) if isinstance(given.view.node, Fill) else given
+    part = given if has_buffer(given) else whole_array(given)
     parts = [(part.view, place_of(frame.shape, frame.view.strides, frame.view.offset))] if given.size else []
     if not parts:
         return array

@@ -6,6 +6,7 @@ what they are, containers by what is in them, all else by identity.
 
 from __future__ import annotations
 
+import dis
 import enum
 import functools
 from collections import OrderedDict, deque
@@ -203,7 +204,7 @@ class State:
         space = function.__globals__
         builtins = space.get("__builtins__", {})
         known = builtins if isinstance(builtins, dict) else vars(builtins)
-        own = frozenset([name for each in inner for name in each.co_names])
+        own = frozenset([name for each in inner for name in _globals_of(each)])
         yield from self._of_names(space, [n for n in own if n in space or n in known])
         for cell in function.__closure__ or ():
             content = _content(cell)
@@ -329,6 +330,15 @@ def _inner(code: CodeType) -> Iterator[CodeType]:
         if isinstance(each, CodeType):
             yield each
             yield from _inner(each)
+
+
+@functools.lru_cache(4096)
+def _globals_of(code: CodeType) -> frozenset[str]:
+    """The names that code reads or sets as globals; others are those of attributes."""
+    kinds = ("GLOBAL", "_NAME")
+    return frozenset(
+        [str(i.argval) for i in dis.get_instructions(code) if any([kind in i.opname for kind in kinds])]
+    )
 
 
 def _content(cell: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tengen.ir.fuse.functions import module
 from tengen.ir.fuse.memory import Slot, in_place
-from tengen.ir.fuse.nodes import Fill, Input, Node, Table, View, live
+from tengen.ir.fuse.nodes import Fill, Input, Node, Places, Table, View, live
 from tengen.ir.fuse.schedule import Schedule
 from tengen.ir.fuse.views import Shape, contiguous
 
@@ -194,10 +194,13 @@ def made(
 
 
 class Layout:
-    """The buffers of outputs, each of a node, that lie as the function's own results do."""
+    """The buffers of outputs, each of a node, that lie as the function's own results do.
 
-    def __init__(self, found: Captured, inputs: Sequence[Any]) -> None:
-        self.program, self.inputs = found.program, inputs
+    Where they may be ``dense``, as gradients may, they are so in place of gaps.
+    """
+
+    def __init__(self, found: Captured, inputs: Sequence[Any], dense: bool = False) -> None:
+        self.program, self.inputs, self.dense = found.program, inputs, dense
         self.nodes: list[Node] = []
         self.shapes: list[Shape] = []
         self._storages: dict[Node, int] = {}
@@ -231,7 +234,7 @@ class Layout:
         return self.nodes.index(node)
 
     def _lies(self, view: View, shape: Shape, strides: Shape) -> bool:
-        if isinstance(view.node, Fill | Table | Input):
+        if isinstance(view.node, Fill | Places | Table | Input):
             return False
         return all([a == b or n == 1 for a, b, n in zip(view.strides, strides, shape, strict=True)])
 
@@ -246,7 +249,9 @@ class Layout:
         physical = tuple([shape[d] for d in order])
         dense = dict(zip(order, contiguous(physical), strict=True))
         if 0 not in shape and any([dense[d] != strides[d] and shape[d] != 1 for d in order]):
-            raise Unsuitable("a result lies in memory with gaps, or twice in one place")
+            if not self.dense:
+                raise Unsuitable("a result lies in memory with gaps, or twice in one place")
+            strides = tuple([dense[d] for d in range(len(shape))])
         turned = view.with_shape(physical, tuple([view.strides[d] for d in order]))
         node = _unique(self.program, turned)
         self._storages[node] = id(storage_of(tensor))

@@ -471,3 +471,46 @@ def test_anomaly_mode() -> None:
     with tengen.autograd.set_detect_anomaly(True):
         for _ in range(4):
             alike(compiled, function, x(), y())
+
+
+def test_gradients_need_not_lie_with_gaps() -> None:
+    """Those of parts of one tensor are parts of its gradient."""
+
+    def function(a: Any, b: Any, c: Any) -> Any:
+        return tengen.cat([a, b], 1) * tengen.diag(c)
+
+    args = [tengen.randn(*shape, requires_grad=True) for shape in ((3, 1), (3, 2), (3,))]
+    compiled = tengen.compile(function)
+    for _ in range(3):
+        alike(compiled, function, *args)
+    assert is_ready(compiled), reason(compiled)
+
+
+def test_who_looks_at_operators() -> None:
+    compiled = tengen.compile(lambda t: (t.sqrt() * t).sum())
+    x = tengen.arange(3.0).add_(1).requires_grad_()
+    for _ in range(4):
+        compiled(x).backward()
+    assert is_ready(compiled)
+    packed: list[Any] = []
+    with tengen.autograd.graph.saved_tensors_hooks(lambda t: packed.append(t) or t, lambda t: t):
+        compiled(x).backward()
+    assert packed
+    below = (x - 2).detach().requires_grad_()
+    with (
+        pytest.warns(UserWarning, match="MulBackward0"),
+        pytest.raises(RuntimeError, match="MulBackward0"),
+        tengen.autograd.detect_anomaly(),
+    ):
+        compiled(below).backward()
+
+
+def test_a_result_that_backward_needs_was_written_to() -> None:
+    compiled = tengen.compile(lambda t: (t * 2).exp())
+    for _ in range(5):
+        y = compiled(tengen.arange(3.0).requires_grad_())
+        with tengen.no_grad():
+            y.add_(1)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            y.sum().backward()
+    assert is_ready(compiled)

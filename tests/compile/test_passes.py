@@ -46,14 +46,23 @@ def test_elementwise_operators_are_one_loop() -> None:
 
 
 def test_reductions_are_passes_over_rows() -> None:
-    _, groups, memory = passes(lambda x: tengen.softmax(x, -1), ones(4, 8))
-    assert groups == "0: [4]|[8]: row %0; %1, %2, row %3; %4"
+    _, groups, memory = passes(lambda x: tengen.softmax(x, -1), ones(4, 80))
+    assert groups == "0: [4]|[80]: row %0; %1, %2, row %3; %4"
     assert "row" in memory  # what a later pass reads is kept for one row at a time
 
 
 def test_other_reductions_are_known_behind_the_loops() -> None:
-    _, groups, _ = passes(lambda x: (x * 2, (x * 2).sum(0)), ones(4, 8))
-    assert groups == "0: [4, 8]: %0, late %1"
+    _, groups, _ = passes(lambda x: (x * 2, (x * 2).sum(0)), ones(40, 8))
+    assert groups == "0: [40, 8]: %0, late %1"
+
+
+def test_short_reductions_are_operations_of_slices() -> None:
+    nodes, _, _ = passes(lambda x: x.sum(0), ones(3, 8))
+    assert nodes == (
+        "%0 : float32[8] = a0 + a1 (input0[1], input0[1] + 8)\n%1 : float32[8] = a0 + a1 (%0, input0[1] + 16)"
+    )
+    nodes, _, _ = passes(lambda x: (x * x).sum(1), ones(8, 3))
+    assert "sum over [1] of [8, 3]" in nodes  # whose elements are in registers
 
 
 def test_views_are_no_nodes() -> None:
@@ -121,3 +130,39 @@ def test_loops_are_merged_where_all_accesses_allow() -> None:
     assert merged((4, 8), [(8, 1), (0, 1)]) == [(4, (0,)), (8, (1,))]
     assert merged((4, 8, 2), [(16, 2, 1), (0, 2, 1)]) == [(4, (0,)), (16, (1, 2))]
     assert merged((), []) == []
+
+
+# -- indices -------------------------------------------------------------------------------------
+
+
+def test_writes_at_indices_are_loops_over_what_is_written() -> None:
+    nodes, groups, memory = passes(
+        lambda t, i, v: t.index_add(0, i, v.exp()), ones(5, 3), tengen.tensor([4, 0]), ones(2, 3)
+    )
+    assert nodes == (
+        "%0 : float32[2, 3] = exp(a0) (input2)\n"
+        "%1 : bool[2] = a0 >= 0 (input1)\n"
+        "%2 : bool[2] = a0 < 5 (input1)\n"
+        "%3 : bool[2] = a0 & a1 (%1, %2)\n"
+        "%4 : int64[2] = checked (input1, %3)\n"
+        "%5 : float32[5, 3] = add in a copy by [0, 1] and 3 of [2, 3] (%4[1, 0], %0, input0[])"
+    )
+    assert groups == "0: [2]: %0, %1, %2, %3\n1: [2, 3]: %4, late %5"
+    assert memory.endswith("arena: 64")  # of the index alone
+
+
+def test_places_in_constant_steps_are_views() -> None:
+    nodes, _, _ = passes(lambda i: i * tengen.arange(2, 10, 2), tengen.ones(6, 4, dtype=tengen.int64))
+    assert nodes == "%0 : int64[6, 4] = a0 * a1 (input0, places[0, 2] + 2)"
+    nodes, _, _ = passes(lambda x: tengen.unfold_copy(x, 1, 4, 2) + 1, ones(6, 8))
+    assert nodes == "%0 : float32[6, 3, 4] = a0 + 1.0 (input0[8, 2, 1])"
+
+
+def test_what_one_later_loop_reads_is_computed_there() -> None:
+    def function(x: tengen.Tensor) -> tengen.Tensor:
+        scaled = x * 2
+        return scaled + (x.sum(0) + 1).sum()
+
+    _, groups, memory = passes(function, ones(40, 80))
+    assert groups == "0: [40, 80]: late %0\n1: []|[80]: %1, row %2\n2: [40, 80]: %3, %4"
+    assert "%3:" not in memory

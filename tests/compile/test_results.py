@@ -274,3 +274,42 @@ def test_effects_are_told() -> None:
     strict = tengen.compile(lambda t: (print(end=""), t * 2)[1], fullgraph=True)
     with pytest.raises(RuntimeError, match="print"):
         strict(x())
+
+
+def test_numbers_of_places_are_tensors_like_others() -> None:
+    """What loops know is in no memory, until somebody reads it from there."""
+
+    def function(x: Any, i: Any) -> Any:
+        places = tengen.arange(1, 13).reshape(3, 4)
+        return (
+            places[i],
+            places.t() * 1,
+            places.flip(0),
+            places.sum(1),
+            x[tengen.arange(2)],
+            places.sort().values,
+        )
+
+    compiled = tengen.compile(function)
+    for _ in range(3):
+        alike(compiled, function, tengen.arange(6.0).reshape(3, 2), tengen.tensor([2, 0]))
+
+
+@pytest.mark.parametrize("accumulate", [False, True])
+def test_writes_at_indices_meet_in_their_order(accumulate: bool) -> None:
+    def function(x: Any, i: Any, j: Any, v: Any) -> Any:
+        rows = x.index_put((i,), v, accumulate)
+        apart = x.permute(2, 0, 1).index_put((i, None, j), v[:, 0, :3], accumulate)
+        along = i.abs()[:, None, None].expand(6, 4, 5)
+        return rows, apart, x.scatter_reduce(0, along, v.expand(6, 4, 5), "amax"), x.scatter(0, along, 2.0)
+
+    x = tengen.arange(60.0).reshape(3, 4, 5).sin().requires_grad_()
+    v = tengen.arange(30.0).reshape(6, 1, 5).cos().requires_grad_()
+    i, j = tengen.tensor([0, 2, 2, -1, 0, 0]), tengen.tensor([0, 0, 1, 2, -3, 1])
+    compiled = tengen.compile(function)
+    for _ in range(3):
+        alike(compiled, function, x, i, j, v)
+    assert is_ready(compiled)
+    with tengen.no_grad():
+        for found, expected in zip(compiled(x, i, j, v), function(x, i, j, v), strict=True):
+            assert tengen.equal(found, expected)  # bit by bit

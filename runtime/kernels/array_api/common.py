@@ -67,6 +67,11 @@ def both(xp: Any, a: Any, b: Any) -> tuple[Array, Array]:
     return as_array(xp, a, b), as_array(xp, b, a)
 
 
+def in_range(begin: int, end: int) -> Callable[[Array], Array]:
+    """What tells of each number whether it is at least ``begin`` and below ``end``."""
+    return lambda numbers: (numbers >= begin) & (numbers < end)
+
+
 def flat(xp: Any, array: Array) -> Array:
     """All elements in one dimension."""
     return xp.reshape(array, (-1,)) if array.ndim != 1 else array
@@ -85,8 +90,7 @@ def take_places(xp: Any, array: Array, places: Any) -> Array:
     """The elements at flat places, a NumPy array, in its shape."""
     if not array.size:
         return xp.zeros(places.shape, dtype=array.dtype)
-    found = xp.take(flat(xp, array), xp.constant(places.reshape(-1)), axis=0)
-    return xp.reshape(found, places.shape)
+    return xp.at(flat(xp, array), xp.constant(places))
 
 
 def moved_back(
@@ -96,14 +100,14 @@ def moved_back(
     places = _places(function, tuple(sizes), arguments)
     zeros = xp.zeros((prod(sizes),), dtype=grad.dtype)
     full = xp.broadcast_to(grad, places.shape) if tuple(grad.shape) != places.shape else grad
-    return xp.reshape(xp.scatter(zeros, xp.constant(places.reshape(-1)), flat(xp, full), "add"), tuple(sizes))
+    return xp.reshape(xp.scatter(zeros, xp.constant(places), full, "add"), tuple(sizes))
 
 
 def replaced(xp: Any, function: Callable[..., Any], array: Array, source: Array, *arguments: Any) -> Array:
     """The array with ``source`` where ``moved`` takes elements from."""
     places = _places(function, array.shape, arguments)
-    source = flat(xp, xp.broadcast_to(cast(xp, source, array.dtype), places.shape))
-    result = xp.scatter(flat(xp, array), xp.constant(places.reshape(-1)), source)
+    source = xp.broadcast_to(cast(xp, source, array.dtype), places.shape)
+    result = xp.scatter(flat(xp, array), xp.constant(places), source)
     return xp.reshape(result, array.shape)
 
 

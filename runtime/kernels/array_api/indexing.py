@@ -13,7 +13,7 @@ from .. import index as host_index, index_checks as checks, scatter as host_scat
 from ..creation import check_scalar
 from ..index import check_index_put, index_shape
 from ..nn import embedding as host_embedding
-from .common import Array, as_array, cast, flat, is_array, is_bool, is_integral, moved_back, number_of
+from .common import Array, as_array, cast, flat, in_range, is_array, is_bool, is_integral, number_of
 
 Mask = Any
 Operand = Any
@@ -28,24 +28,12 @@ def check_bounds(
 ) -> Array:
     """The index, of which what is out of range is an error as of NumPy's kernels, as soon as it is known."""
     check = partial(checks.check_bounds, size=size, dim=dim, error=error, negative=negative)
-    return xp.checked(index, check, (-size if negative else 0, size))
+    return xp.checked(index, check, in_range(-size if negative else 0, size))
 
 
 def _from_front(xp: Any, index: Array, size: int) -> Array:
     index = cast(xp, index, xp.int64)
     return xp.where(index < 0, index + size, index)
-
-
-def _along(xp: Any, shape: Shape, dim: int, index: Array) -> Array:
-    """The flat places in an array of ``shape`` of an index along ``dim``, the other dims in step."""
-    places = index * prod(shape[dim + 1 :])
-    for d, n in enumerate(index.shape):
-        if d != dim:
-            steps = np.arange(n, dtype=np.int64) * prod(shape[d + 1 :])
-            own = [1] * index.ndim
-            own[d] = n
-            places = places + xp.from_host(steps.reshape(own))
-    return places
 
 
 def _described(xp: Any, array: Array) -> Any:
@@ -77,15 +65,19 @@ def gather_along(xp: Any, check: Check, self: Array, dim: int, index: Array) -> 
     d = check(xp, self, dim, index)
     if not index.size:
         return xp.zeros(index.shape, dtype=self.dtype)
-    places = _places_along(xp, self, d, index)
-    return xp.reshape(xp.at(flat(xp, self), flat(xp, places)), index.shape)
+    return xp.reshape(xp.at(flat(xp, self), _places_along(xp, self, d, index)), index.shape)
 
 
-def _places_along(xp: Any, self: Array, d: int, index: Array) -> Array:
-    """The places in the flattened ``self`` of ``index`` along ``d``, the other dims in step."""
+def _places_along(xp: Any, self: Array, dim: int, index: Array) -> Array:
+    """The places in the flattened ``self`` of ``index`` along ``dim``, the other dims in step."""
     shape = tuple(self.shape) or (1,)
-    index = check_bounds(xp, index, shape[d], d, RuntimeError)
-    return _along(xp, shape, d, cast(xp, xp.reshape(index, index.shape or (1,)), xp.int64))
+    index = cast(xp, check_bounds(xp, index, shape[dim], dim, RuntimeError), xp.int64)
+    places = xp.reshape(index, index.shape or (1,)) * prod(shape[dim + 1 :])
+    for d, n in enumerate(places.shape):
+        if d != dim:
+            steps = np.arange(n, dtype=np.int64) * prod(shape[d + 1 :])
+            places = places + xp.from_host(steps.reshape([n if e == d else 1 for e in range(places.ndim)]))
+    return places
 
 
 def in_corner(xp: Any, self: Array, sizes: Shape) -> Array:
@@ -94,8 +86,7 @@ def in_corner(xp: Any, self: Array, sizes: Shape) -> Array:
         return self
     if not len(sizes):
         return xp.reshape(self, ())
-    corner = tuple([slice(n) for n in self.shape])
-    return moved_back(xp, lambda a: a[corner], self, sizes)
+    return xp.put(xp.zeros(tuple(sizes), dtype=self.dtype), tuple([slice(n) for n in self.shape]), self)
 
 
 def zeros_of(xp: Any, sizes: Shape, like: Array) -> Array:
@@ -119,26 +110,34 @@ def scatter_along(
     host_scatter.check_fold(fold, xp.numpy_dtype(self.dtype))
     if not index.size:
         return self
-    places = flat(xp, _places_along(xp, self, d, index))
+    places = _places_along(xp, self, d, index)
     if is_array(src) and src.ndim:
-        src = flat(xp, src[tuple([slice(n) for n in index.shape or (1,)])])
-    return _folded(xp, self, places, src, fold, include_self)
+        src = src[tuple([slice(n) for n in places.shape])]
+    return _folded(xp, self, (self.size,), 0, places, src, fold, include_self)
 
 
-def _folded(xp: Any, self: Array, places: Array, values: Any, fold: str, include_self: bool) -> Array:
-    """``self`` with values, or a number, at flat places, together with what is there as a fold says."""
-    start = flat(xp, self)
-    values = xp.broadcast_to(as_array(xp, values, self), places.shape)
+def _folded(
+    xp: Any, self: Array, shape: Shape, axis: int, places: Array, values: Any, fold: str, include_self: bool
+) -> Array:
+    """``self``, taken as of a shape, with slices of values, or a number, at places along an axis, together
+    with what is there as a fold says."""
+    full = (*shape[:axis], *places.shape, *shape[axis + 1 :])
+    start, values = xp.reshape(self, shape), xp.broadcast_to(as_array(xp, values, self), full)
     if not include_self:
         identity = xp.scalar(host_scatter.identity_of(fold, xp.numpy_dtype(self.dtype)).item(), self.dtype)
-        start = xp.scatter(start, places, xp.broadcast_to(identity, places.shape), "set")
-    result = xp.scatter(start, places, cast(xp, values, self.dtype), host_scatter.FOLDS[fold])
+        start = xp.scatter(start, places, xp.broadcast_to(identity, full), "set", axis)
+    result = xp.scatter(start, places, cast(xp, values, self.dtype), host_scatter.FOLDS[fold], axis)
     if fold == "mean":
-        ones = xp.ones(places.shape, dtype=xp.int64)
-        counts = xp.scatter(xp.zeros(start.shape, dtype=xp.int64), places, ones, "add") + int(include_self)
+        counts = _counts(xp, places, shape[axis], xp.int64) + int(include_self)
         counts = cast(xp, xp.where(counts < 1, xp.ones_like(counts), counts), self.dtype)
+        counts = xp.reshape(counts, (-1, *(1,) * (len(shape) - axis - 1)))
         result = xp.floor_divide(result, counts) if is_integral(xp, self) else result / counts
     return xp.reshape(result, self.shape)
+
+
+def _counts(xp: Any, places: Array, size: int, dtype: Any) -> Array:
+    """How often each place is there."""
+    return xp.scatter(xp.zeros((size,), dtype=dtype), places, xp.ones(places.shape, dtype=dtype), "add")
 
 
 # -- slices along a dimension ----------------------------------------------------------------------
@@ -153,24 +152,12 @@ def gather_slices(xp: Any, check: Check, self: Array, dim: int, index: Array, wh
     """The slices of ``self`` along ``dim`` at ``index``, 1-d or 0-d, or ``whole``, of any shape."""
     d = check(xp, self, dim, index)
     if whole:
-        index = xp.checked(index, partial(_check_in_range, self.shape[d]), (0, self.shape[d]))
-        found = xp.take(self, flat(xp, index), axis=d)
-        return xp.reshape(found, (*self.shape[:d], *index.shape, *self.shape[d + 1 :]))
+        index = xp.checked(index, partial(_check_in_range, self.shape[d]), in_range(0, self.shape[d]))
+        return xp.at(self, index, d)
     if not self.ndim:
         return self
     index = check_bounds(xp, index, self.shape[d], d, IndexError)
     return xp.take(self, xp.reshape(index, (-1,)), axis=d)
-
-
-def _rows(xp: Any, shape: Shape, dim: int, index: Array) -> Array:
-    """The flat places of the slices at ``index`` along ``dim``."""
-    index = _from_front(xp, xp.reshape(index, (-1,)), shape[dim] if shape else 1)
-    if not shape:
-        return index
-    own = [1] * len(shape)
-    own[dim] = index.shape[0]
-    full = (*shape[:dim], index.shape[0], *shape[dim + 1 :])
-    return _along(xp, shape, dim, xp.broadcast_to(xp.reshape(index, tuple(own)), full))
 
 
 def scatter_slices(
@@ -193,29 +180,29 @@ def scatter_slices(
     host_scatter.check_fold(fold, xp.numpy_dtype(self.dtype))
     if not index.size:
         return self
-    error = RuntimeError if fold == "sum" and include_self else IndexError
-    index = check_bounds(xp, index, self.shape[d] if self.ndim else 1, d, error)
+    adds, shape = fold == "sum" and include_self, tuple(self.shape) or (1,)
+    index = check_bounds(xp, index, shape[d], d, RuntimeError if adds else IndexError)
+    places, behind = flat(xp, cast(xp, index, xp.int64)), (-1, *(1,) * (len(shape) - d - 1))
     source = source if factor == 1 else source * number_of(factor, self.dtype, xp)
+    source = xp.reshape(source, (*shape[:d], index.size, *shape[d + 1 :]))
     if by_count:
-        at = flat(xp, cast(xp, index, xp.int64))
-        ones = xp.ones((index.size,), dtype=source.dtype)
-        counts = xp.scatter(xp.zeros((self.shape[d],), dtype=source.dtype), at, ones, "add")
-        inner = prod(self.shape[d + 1 :])
-        source = xp.reshape(source, (-1, index.size, inner)) / xp.reshape(xp.at(counts, at), (-1, 1))
-    places = _rows(xp, tuple(self.shape), d, index)
-    made = _folded(xp, self, flat(xp, places), flat(xp, source), fold, include_self)
-    if skipped is None:
+        source = source / xp.reshape(xp.at(_counts(xp, places, shape[d], source.dtype), places), behind)
+    stays = skipped is not None and 0 <= skipped < shape[d]
+    if stays and adds:  # what changes nothing, not even the sign of a zero
+        source = xp.where(xp.reshape(places == skipped, behind), as_array(xp, -0.0, source), source)
+    made = _folded(xp, self, shape, d, places, source, fold, include_self)
+    if adds or not stays:
         return made
-    number = xp.reshape(xp.arange(self.shape[d], dtype=xp.int64), (-1,) + (1,) * (self.ndim - d - 1))
-    return xp.where(number == skipped, self, made)
+    return xp.where(xp.reshape(xp.arange(shape[d], dtype=xp.int64), behind) == skipped, self, made)
 
 
 def fill_slices(xp: Any, check: Check, self: Array, dim: int, index: Array, value: Any) -> Array:
     """``self`` with a number or a 0-d array in the slices at ``index`` along ``dim``; it may be negative."""
     d = check(xp, self, dim, index, value)
-    index = check_bounds(xp, index, self.shape[d] if self.ndim else 1, d, IndexError, negative=True)
-    places = flat(xp, _rows(xp, tuple(self.shape), d, index))
-    return _folded(xp, self, places, as_scalar(xp, value, self.dtype), "set", True)
+    shape = tuple(self.shape) or (1,)
+    index = check_bounds(xp, index, shape[d], d, IndexError, negative=True)
+    places = flat(xp, _from_front(xp, index, shape[d]))
+    return _folded(xp, self, shape, d, places, as_scalar(xp, value, self.dtype), "set", True)
 
 
 def as_scalar(xp: Any, value: Any, dtype: Any) -> Operand:
@@ -233,13 +220,12 @@ def gather_flat(xp: Any, self: Array, index: Array) -> Array:
     """The elements at places of the flattened ``self``, in the shape of ``index``."""
     if not index.size:
         return xp.zeros(index.shape, dtype=self.dtype)
-    return xp.reshape(xp.at(flat(xp, self), _flat_places(xp, self, index)), index.shape)
+    return xp.at(flat(xp, self), _flat_places(xp, self, index))
 
 
 def _flat_places(xp: Any, self: Array, index: Array) -> Array:
-    """``index``, which counts from either end of the flattened ``self``, flat and from its front."""
-    index = check_bounds(xp, index, self.size, 0, IndexError, negative=True)
-    return flat(xp, _from_front(xp, flat(xp, index), self.size))
+    """``index``, which counts from either end of the flattened ``self``, from its front."""
+    return _from_front(xp, check_bounds(xp, index, self.size, 0, IndexError, negative=True), self.size)
 
 
 def scatter_flat(
@@ -255,11 +241,11 @@ def scatter_flat(
     if is_array(source):
         given = [_described(xp, a) for a in (self, index, source)]
         host_index.check_scatter_flat(*given)
-        source = flat(xp, source)
+        source = xp.reshape(source, index.shape)
     host_scatter.check_fold(fold, xp.numpy_dtype(self.dtype))
     if not index.size:
         return self
-    return _folded(xp, self, _flat_places(xp, self, index), source, fold, include_self)
+    return _folded(xp, self, (self.size,), 0, _flat_places(xp, self, index), source, fold, include_self)
 
 
 # -- advanced indices --------------------------------------------------------------------------------
@@ -276,44 +262,38 @@ def _without_masks(xp: Any, indices: Indices) -> list[Array | None]:
     return found
 
 
-def _advanced(xp: Any, shape: Shape, indices: Indices) -> Array:
-    """The flat places that advanced indices mean, in the shape of the result."""
+def _advanced(xp: Any, self: Array, indices: Indices) -> tuple[Array, int, Array, Shape, list[int]]:
+    """Advanced indices as one: the array with their dims as one, which one that is, the places there, the
+    result's shape, and the order of the dims."""
+    shape = tuple(self.shape)
     if not indices:
         raise IndexError("at least one index must be provided")
     indices = _without_masks(xp, indices)
     if len(indices) > len(shape):
         raise IndexError(f"too many indices for tensor of dimension {len(shape)} (got {len(indices)})")
-    result = index_shape(tuple(shape), [None if i is None else _described(xp, i) for i in indices])
+    result = index_shape(shape, [None if i is None else _described(xp, i) for i in indices])
     given = [d for d, i in enumerate(indices) if i is not None]
-    count = max([i.ndim for i in indices if i is not None], default=0)
     adjacent = not given or given == list(range(given[0], given[-1] + 1))
     before = given[0] if given and adjacent else 0
     rest = [d for d in range(len(shape)) if d not in given]
-    places: Any = xp.zeros((), dtype=xp.int64)
-    for d, size in enumerate(shape):
-        step = prod(shape[d + 1 :])
-        if d in given:
-            index = indices[d]
-            index = check_bounds(xp, index, size, d, IndexError, negative=True)
-            own = _from_front(xp, index, size) * step
-            behind = len(result) - before - count
-            own = xp.reshape(own, (*(1,) * (before + count - own.ndim), *own.shape, *(1,) * behind))
-        else:
-            number = rest.index(d)
-            at = number if number < before else number + count
-            full = [1] * len(result)
-            full[at] = size
-            own = xp.from_host((np.arange(size, dtype=np.int64) * step).reshape(full))
-        places = places + own
-    return xp.broadcast_to(places, result)
+    places: Any = None
+    for d in given:
+        index = check_bounds(xp, indices[d], shape[d], d, IndexError, negative=True)
+        index = _from_front(xp, index, shape[d])
+        places = index if places is None else places * shape[d] + index
+    places = xp.zeros((1,), dtype=xp.int64) if places is None else flat(xp, places)
+    array = xp.permute_dims(self, (*rest[:before], *given, *rest[before:]))
+    behind = before + len(given)
+    merged = (*array.shape[:before], prod(array.shape[before:behind]), *array.shape[behind:])
+    return xp.reshape(array, merged), before, places, result, [*rest[:before], *given, *rest[before:]]
 
 
 def index(xp: Any, self: Array, indices: Indices) -> Array:
     """``self[indices]``: index arrays are broadcast and take the place of their dims."""
-    places = _advanced(xp, tuple(self.shape), indices)
-    if not places.size:
-        return xp.zeros(places.shape, dtype=self.dtype)
-    return xp.reshape(xp.at(flat(xp, self), flat(xp, places)), places.shape)
+    array, axis, places, shape, _ = _advanced(xp, self, indices)
+    if 0 in shape:
+        return xp.zeros(shape, dtype=self.dtype)
+    return xp.reshape(xp.at(array, places, axis), shape)
 
 
 def index_put(xp: Any, self: Array, indices: Indices, values: Array, accumulate: bool) -> Array:
@@ -327,18 +307,21 @@ def index_put(xp: Any, self: Array, indices: Indices, values: Array, accumulate:
     if whole and values.size == 1:
         value = xp.reshape(values, ())
         return xp.where(first, self + value if accumulate else value, self)
-    places = _advanced(xp, tuple(self.shape), indices)
-    while values.ndim > places.ndim and values.shape[0] == 1:
+    array, axis, places, shape, order = _advanced(xp, self, indices)
+    while values.ndim > len(shape) and values.shape[0] == 1:
         values = xp.reshape(values, values.shape[1:])
     try:
-        np.broadcast_to(np.empty(values.shape, np.bool_), places.shape)
+        np.broadcast_to(np.empty(values.shape, np.bool_), shape)
     except ValueError:
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing "
-            f"result of shape {list(places.shape)}"
+            f"result of shape {list(shape)}"
         ) from None
-    values = flat(xp, xp.broadcast_to(values, places.shape))
-    return _folded(xp, self, flat(xp, places), values, "sum" if accumulate else "set", True)
+    full = (*array.shape[:axis], *places.shape, *array.shape[axis + 1 :])
+    values = xp.reshape(xp.broadcast_to(values, shape), full)
+    made = _folded(xp, array, array.shape, axis, places, values, "sum" if accumulate else "set", True)
+    made = xp.reshape(made, tuple([self.shape[d] for d in order]))
+    return xp.permute_dims(made, tuple(np.argsort(order).tolist()))
 
 
 def index_backward(xp: Any, grad: Array, sizes: Shape, indices: Indices) -> Array:

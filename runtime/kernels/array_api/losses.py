@@ -7,7 +7,7 @@ from typing import Any
 
 from ..nn import loss as host
 from ..nn.common import MEAN, NONE, SUM, check_reduction
-from .common import Array, as_array, cast, flat
+from .common import Array, as_array, cast, flat, in_range
 
 Operand = Any
 
@@ -32,7 +32,7 @@ def _check_probabilities(name: str, values: Any) -> None:
 def probabilities(xp: Any, values: Array, name: str, input: Array) -> Operand:
     """``values`` themselves. RuntimeError unless all are in [0, 1], and they are of the size of the input."""
     host.check_same_size(input, values)
-    return xp.checked(values, partial(_check_probabilities, name))
+    return xp.checked(values, partial(_check_probabilities, name), lambda p: (p >= 0) & (p <= 1))
 
 
 def binary_cross_entropy_elements(xp: Any, x: Array, y: Array) -> Array:
@@ -66,10 +66,10 @@ def _class_weights(
     target = cast(xp, target, xp.int64)
     kept = target != ignore_index
     safe = xp.where(kept, target, xp.zeros_like(target))
-    safe = xp.checked(safe, partial(_check_classes, classes), (0, classes))
+    safe = xp.checked(safe, partial(_check_classes, classes), in_range(0, classes))
     each = xp.astype(kept, dtype)
     if weight is not None:
-        each = xp.reshape(xp.at(weight, flat(xp, safe)), safe.shape) * each
+        each = xp.at(weight, safe) * each
     return kept, safe, each
 
 

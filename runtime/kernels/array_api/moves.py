@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import moves as host
 from ..move_plans import Form, plan_of
-from .common import Array, flat, number_of
+from .common import Array, number_of
 
 
 def move(xp: Any, form: Form, order: str, fill: Any, self: Array, *arguments: Any) -> Array:
@@ -42,5 +42,5 @@ def move_back(xp: Any, form: Form, grad_output: Array, sizes: Sequence[int], *ar
     # The first of one element more takes what is of none.
     places = host.move(form, "C", 0, np.arange(1, count + 1).reshape(plan.source), *arguments)
     sums = xp.zeros((count + 1,), dtype=grad_output.dtype)
-    sums = xp.scatter(sums, xp.constant(places.reshape(-1)), flat(xp, grad_output), "add")
+    sums = xp.scatter(sums, xp.constant(places), xp.reshape(grad_output, places.shape), "add")
     return xp.reshape(sums[1:], plan.source)

@@ -121,7 +121,7 @@ def im2col(xp: Any, self: Array, kernel_size: Shape, dilation: Shape, padding: S
     numbers = np.arange(1, self.size + 1).reshape(self.shape)
     places = host_columns.im2col(numbers, kernel_size, dilation, padding, stride)
     extended = xp.concat([xp.zeros((1,), dtype=self.dtype), xp.reshape(self, (-1,))], axis=0)
-    return xp.reshape(xp.take(extended, xp.constant(places.reshape(-1)), axis=0), places.shape)
+    return xp.at(extended, xp.constant(places))
 
 
 def col2im(
@@ -140,5 +140,5 @@ def col2im(
     numbers = np.arange(1, int(np.prod(shape)) + 1).reshape(shape)
     places = host_columns.im2col(numbers, kernel_size, dilation, padding, stride)
     zeros = xp.zeros((int(np.prod(shape)) + 1,), dtype=self.dtype)
-    summed = xp.scatter(zeros, xp.constant(places.reshape(-1)), xp.reshape(self, (-1,)), "add")
+    summed = xp.scatter(zeros, xp.constant(places), xp.reshape(self, places.shape), "add")
     return xp.reshape(summed[1:], shape)

@@ -12,8 +12,7 @@ import numpy as np
 from ..index_checks import all_in_range
 from ..move_plans import FormOfWindows, plan_of
 from ..window_sums import check_windows
-from .common import Array, as_array, flat, is_real
-from .window_sums import seen
+from .common import Array, as_array, in_range, is_real
 
 Results = tuple[Array, Array]
 
@@ -28,8 +27,8 @@ def maxima_of_windows(xp: Any, form: FormOfWindows, self: Array, *arguments: Any
     best, where = self, xp.from_host(numbers)
     for axis, taps in reversed(plan.taps):
         behind = (1,) * (self.ndim - axis - 1)
-        value = seen(xp, best, axis, taps.nearest[1])
-        best, where = _chosen(xp, value, seen(xp, where, axis, taps.nearest[1]), axis + 1)
+        value, place = [xp.at(x, xp.constant(taps.nearest[1]), axis) for x in (best, where)]
+        best, where = _chosen(xp, value, place, axis + 1)
         if taps.nothing is not None:
             nothing = xp.from_host(taps.nothing.reshape(-1, *behind))
             best = xp.where(nothing, as_array(xp, _least(xp, self), self), best)
@@ -42,14 +41,20 @@ def _least(xp: Any, self: Array) -> Any:
 
 def _chosen(xp: Any, values: Array, places: Array, axis: int) -> Results:
     """The maximum along an axis, the first of equal ones or the last NaN, and which place it is at."""
-    tap = xp.argmax(values, axis=axis, keepdims=True)
-    if is_real(xp, values):
-        unknown = xp.astype(xp.flip(values != values, axis=axis), xp.uint8)
-        last = values.shape[axis] - 1 - xp.argmax(unknown, axis=axis, keepdims=True)
-        tap = xp.where(xp.any(unknown != 0, axis=axis, keepdims=True), last, tap)
-    tap = xp.astype(tap, xp.int64)
-    best, where = [xp.take_along_axis(x, tap, axis=axis) for x in (values, places)]
-    return xp.squeeze(best, axis=axis), xp.squeeze(where, axis=axis)
+    before, count = (slice(None),) * axis, values.shape[axis]
+    if count == 1:
+        return values[(*before, 0, ...)], places[(*before, 0, ...)]
+    pairs = [(*before, slice(begin, count - count % 2, 2), ...) for begin in (0, 1)]
+    found = _chosen(xp, *_greater(xp, *[(values[key], places[key]) for key in pairs]), axis)
+    if count % 2:
+        found = _greater(xp, found, (values[(*before, -1, ...)], places[(*before, -1, ...)]))
+    return found
+
+
+def _greater(xp: Any, first: Results, second: Results) -> Results:
+    """The second where it is greater, or NaN, and else the first."""
+    chosen = (second[0] > first[0]) | (second[0] != second[0])
+    return xp.where(chosen, second[0], first[0]), xp.where(chosen, second[1], first[1])
 
 
 def maxima_of_windows_back(
@@ -61,10 +66,10 @@ def maxima_of_windows_back(
     zeros = xp.zeros((prod(plan.source),), dtype=grad_output.dtype)
     if 0 in (*plan.source, *plan.shape):
         return xp.reshape(zeros, plan.source)
-    indices = xp.checked(indices, partial(_check_places, plan.plane))
+    indices = xp.checked(indices, partial(_check_places, plan.plane), in_range(0, plan.plane))
     rows = xp.from_host(np.arange(prod(plan.source) // plan.plane, dtype=np.int64)[:, None] * plan.plane)
-    places = flat(xp, xp.reshape(indices, (-1, plan.count)) + rows)
-    return xp.reshape(xp.scatter(zeros, places, flat(xp, grad_output), "add"), plan.source)
+    places = xp.reshape(indices, (-1, plan.count)) + rows
+    return xp.reshape(xp.scatter(zeros, places, xp.reshape(grad_output, places.shape), "add"), plan.source)
 
 
 def _check_places(size: int, indices: Any) -> None:

@@ -54,10 +54,10 @@ def _divisor(xp: Any, divisor: Any, like: Array) -> Any:
 def _summed(xp: Any, x: Array, axis: int, taps: Taps) -> Array:
     places, weights, there = taps.table
     if places.shape[1] == 1 and weights is None and there is None:
-        return xp.take(x, xp.constant(places[:, 0]), axis=axis)
+        return xp.at(x, xp.constant(places[:, 0]), axis)
     if weights is not None and is_integral(xp, x):
         x = xp.astype(x, xp.float64)
-    found = seen(xp, x, axis, places)
+    found = xp.at(x, xp.constant(places), axis)
     behind = (*places.shape, *(1,) * (x.ndim - axis - 1))
     if weights is not None:
         found = found * xp.astype(xp.from_host(weights.reshape(behind)), x.dtype)
@@ -66,9 +66,3 @@ def _summed(xp: Any, x: Array, axis: int, taps: Taps) -> Array:
             xp.from_host(there.reshape(behind)), found, xp.zeros((1,) * found.ndim, dtype=x.dtype)
         )
     return xp.sum(found, axis=axis + 1, dtype=x.dtype)
-
-
-def seen(xp: Any, x: Array, axis: int, places: Any) -> Array:
-    """The elements along an axis at (count, taps) places, along two."""
-    found = xp.take(x, xp.constant(places.reshape(-1)), axis=axis)
-    return xp.reshape(found, (*x.shape[:axis], *places.shape, *x.shape[axis + 1 :]))

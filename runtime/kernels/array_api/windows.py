@@ -44,7 +44,7 @@ def _columns(xp: Any, x: Array, kernel: Shape, out: Shape, geometry: Any) -> Arr
     places = _taps(x.shape[2:], kernel, out, geometry)
     padded = _padded(xp, x, geometry.padding)
     rows = xp.reshape(padded, (batch, channels, -1))
-    seen = xp.take(rows, xp.constant(places.reshape(-1)), axis=2)
+    seen = xp.at(rows, xp.constant(places), 2)
     groups = geometry.groups
     return xp.reshape(seen, (batch, groups, channels // groups * places.shape[0], places.shape[1]))
 
