@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from .expressions import Expr
+from .expressions import Call, Expr, Name
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +19,11 @@ class Routine:
     operands: tuple[str, ...]  # x, y, z
     statements: tuple[tuple[str, Expr], ...]
     ulp: float  # by how much the result may differ from the exact one, in units of its last place
+
+    @property
+    def repeats(self) -> bool:
+        """Whether it has a loop."""
+        return any([isinstance(e, Call) and e.function == Name(REPEAT) for _, e in self.statements])
 
 
 #: Functions by name, with their routines by scalar type.
@@ -69,5 +74,8 @@ wide: float -> wide float
 narrow: wide float -> float"""
     )
 )
+#: ``r = repeat(first, condition, following)``: r is the first value, and as long as the condition holds of
+#: it, the following one.
+REPEAT = "repeat"
 #: What native kernels may call, too: the int64 of a whole number below 2**31, by which an element is picked.
 TO_INDEX = "to_index"

@@ -7,13 +7,13 @@ here: a float or an int of the routine's width, a ``wide`` one of twice the widt
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...ir.expressions import ELEMENTWISE_COMPARISONS, Call, Constant, Expr, Foreign, Name, Operation, walk
 from ...ir.kernels import SCALARS
 from ...ir.reader import read_assignments
-from ...ir.routines import FUNCTIONS, Function, Routine
+from ...ir.routines import FUNCTIONS, REPEAT, Function, Routine
 from ..model.diagnostics import Report, one_of, suggestion
 from ..model.names import OPERANDS
 from ..model.source import Located
@@ -22,6 +22,7 @@ from ..read.keys import Key
 
 #: The dtypes whose ``wide`` is another.
 WIDENED = ("float32",)
+_WIDE = "float64"
 
 _FUNCTION_KEYS = {
     key.name: key
@@ -73,6 +74,10 @@ _OPERATIONS: Mapping[str, tuple[str, ...]] = {
 }
 
 
+#: A routine: the function, and the dtype that it is for.
+_Key = tuple[str, str]
+
+
 @dataclass(frozen=True, slots=True)
 class _Declared:
     """A function with routines as they are read, before their calls are checked."""
@@ -102,12 +107,15 @@ def load_routines(
             expected = "{arguments: 1, native: {float32: ..., float64: ...}}"
             report.error(row.place, f'"{name}" is a mapping of keys to values', expected=expected)
     found: dict[str, dict[str, Routine]] = {name: {} for name in declared}
+    calls: dict[_Key, set[_Key]] = {}
     for name, function in declared.items():
         for dtype, text in function.routines.items():
-            routine = _Checker(name, dtype, function, text, declared, report).routine()
+            checker = _Checker(name, dtype, function, text, declared, report)
+            routine = checker.routine()
             if routine is not None:
                 found[name][dtype] = routine
-    _check_circles(found, declared, report)
+                calls[name, dtype] = checker.calls
+    _check_circles(calls, declared, report)
     return {name: routines for name, routines in found.items() if routines}
 
 
@@ -145,32 +153,25 @@ def _declared(
     return _Declared(int(count.value), routines, bounds)
 
 
-def _calls(routine: Routine) -> Iterator[str]:
-    """The functions with routines that a routine calls."""
-    for _, value in routine.statements:
-        for node in walk(value):
-            match node:
-                case Call(Name(name)) if name not in FUNCTIONS:
-                    yield name
-
-
 def _check_circles(
-    found: Mapping[str, Mapping[str, Routine]], declared: Mapping[str, _Declared], report: Report
+    calls: Mapping[_Key, set[_Key]], declared: Mapping[str, _Declared], report: Report
 ) -> None:
     """Reports routines that call themselves, through others or not."""
-    for name, routines in found.items():
-        for dtype, routine in routines.items():
-            reached = set(_calls(routine))
-            waiting = list(reached)
-            while waiting:
-                other = found.get(waiting.pop(), {}).get(dtype)
-                fresh = set(_calls(other)) - reached if other is not None else set()
-                reached |= fresh
-                waiting += fresh
-            if name in reached:
-                place = declared[name].routines[dtype].place
-                message = f"the routine of {name} calls itself"
-                report.error(place, message, expected="routines without circles")
+    for key in calls:
+        reached: set[_Key] = set()
+        waiting = [key]
+        while waiting:
+            fresh = calls.get(waiting.pop(), set()) - reached
+            reached |= fresh
+            waiting += fresh
+        if key in reached:
+            name, dtype = key
+            message = f"the routine of {name} calls itself"
+            report.error(declared[name].routines[dtype].place, message, expected="routines without circles")
+
+
+def _repeats(expr: Expr) -> bool:
+    return isinstance(expr, Call) and expr.function == Name(REPEAT)
 
 
 class _Checker:
@@ -190,6 +191,7 @@ class _Checker:
         self.operands = OPERANDS[: function.arguments]
         #: The kinds of names; None after a mistake.
         self.kinds: dict[str, Kind | None] = dict.fromkeys(self.operands, FLOAT)
+        self.calls: set[_Key] = set()
         self.good = True
 
     def routine(self) -> Routine | None:
@@ -217,10 +219,33 @@ class _Checker:
 
     def assign(self, target: Name, value: Expr) -> None:
         """Checks an assignment, and notes the kind of its name."""
-        name, kind = target.id, self.kind(value)
-        if name in self.kinds or name in _CONSTANTS or name in FUNCTIONS:
+        name = target.id
+        kind = self.repeated(name, value) if _repeats(value) else self.kind(value)
+        if name in self.kinds or name in (*_CONSTANTS, REPEAT) or name in FUNCTIONS:
             self.error(target, f'"{name}" has a meaning already', expected="a name that is assigned once")
         self.kinds[name] = kind
+
+    def repeated(self, name: str, value: Expr) -> Kind | None:
+        """The kind of a name that stands for the value so far in the condition and in what follows."""
+        assert isinstance(value, Call)
+        if len(value.arguments) != 3:
+            return self.error(
+                value, f"{REPEAT} is called with {len(value.arguments)} arguments", "3 arguments"
+            )
+        first, condition, following = value.arguments
+        known = self.kinds.copy()
+        kind = self.kind(first)
+        kind = FLOAT if kind in (_REAL, _NUMBER) else kind
+        self.kinds[name] = kind
+        holds, then = self.kind(condition), self.kind(following)
+        self.kinds = known
+        if kind is None or holds is None or then is None:
+            return None
+        if holds != BOOL:
+            return self.error(condition, f"a condition of the kind {holds}", expected="bool")
+        if then not in (kind, _NUMBER) and (then, kind) != (_REAL, FLOAT):
+            return self.error(following, f"what follows is of the kind {then}", expected=str(kind))
+        return kind
 
     def check_whole(self, assignments: Sequence[tuple[Expr, Expr]]) -> None:
         """Whether the last assignment is to the result, and every name is used."""
@@ -290,9 +315,12 @@ class _Checker:
         """The kind of a call's result."""
         assert isinstance(expr.function, Name)
         name = expr.function.id
+        if name == REPEAT:
+            return self.error(expr, f"{REPEAT} stands in something else", f"name = {REPEAT}(...)")
         function = FUNCTIONS.get(name)
         if function is None:
-            function = self.declared_function(expr.function)
+            is_wide = any([kind.is_wide for kind in kinds])
+            function = self.declared_function(expr.function, _WIDE if is_wide else self.dtype)
         if function is None:
             return None
         count = len(expr.arguments)
@@ -308,8 +336,6 @@ class _Checker:
         common = self.common(expr, others, allowed)
         if common is None:
             return None
-        if name not in FUNCTIONS and common.is_wide:
-            return self.error(expr, f"{name} of a wide float", expected="a float of the routine's width")
         kind = Kind(common.name if function.gives == "any" else function.gives, common.is_wide)
         return self.widened(expr, kind, function.widens) if function.widens else kind
 
@@ -322,15 +348,16 @@ class _Checker:
             return self.error(expr, f"this is of the kind {kind} already", expected)
         return Kind(kind.name, widens > 0)
 
-    def declared_function(self, name: Name) -> Function | None:
-        """A function that has a routine for the same dtype."""
+    def declared_function(self, name: Name, dtype: str) -> Function | None:
+        """A function that has a routine for a dtype."""
         found = self.declared.get(name.id)
-        if found is not None and self.dtype in found.routines:
+        if found is not None and dtype in found.routines:
+            self.calls.add((name.id, dtype))
             return Function(("float",) * found.arguments, "float")
-        with_routines = [n for n, f in self.declared.items() if self.dtype in f.routines]
+        with_routines = [n for n, f in self.declared.items() if dtype in f.routines]
         known = [*FUNCTIONS, *with_routines]
         message = f'unknown function "{name.id}" in the routine of {self.name}'
-        expected = f"{one_of(FUNCTIONS)}, or one with a {self.dtype} routine"
+        expected = f"{one_of(FUNCTIONS)}, or one with a {dtype} routine"
         self.error(name, message, expected, suggestion(name.id, known))
         return None
 

@@ -7,7 +7,7 @@ where the code runs: the namespace of kernels has None where there is no native 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ...ir.bodies import Body
@@ -22,6 +22,7 @@ from ...ir.expressions import (
     Logical,
     Name,
     Operation,
+    free_names,
     mapped,
     replaced,
     rewritten,
@@ -30,7 +31,7 @@ from ...ir.expressions import (
 from ...ir.kernels import REDUCED, SCALARS, NativeKernel, Operand
 from ...ir.lower.instructions import Instructions, Kind, Unlowerable, Value
 from ...ir.lower.kernels import lower, row_of
-from ...ir.lower.scalars import Operand as ScalarOperand, ScalarLowering
+from ...ir.lower.scalars import NAMED_NUMBERS, Operand as ScalarOperand, ScalarLowering
 from ...ir.routines import Routines
 from ...ir.types import Dtype, Types
 from ..check.lowered import Lowered
@@ -122,12 +123,14 @@ class NativeForms:
         named = _kernel_of(kernels[-1])
         for (condition, _), kernel in zip(reversed(branches[:-1]), reversed(kernels[:-1]), strict=True):
             named = Conditional(_asked(condition, given), _kernel_of(kernel), named)
-        absent = {
-            operand.name
-            for operand in inputs
+        tested = _tested(branches)
+        optional = {
+            operand.name: name
+            for expr, operand in reader.inputs.items()
+            for name in tested & {part.id for part in free_names(expr)}
             if any([Name(operand.name) not in walk(k.statements[0][1]) for k in some])
         }
-        arguments = _Arguments(reader.inputs, given, scalar, _tested(branches) & absent)
+        arguments = _Arguments(reader.inputs, given, scalar, optional)
         return NativeForm(named, arguments.all())
 
     def of_body(self, name: str, body: Body) -> Expr:
@@ -184,7 +187,7 @@ class _Arguments:
     operands: Mapping[Expr, Operand]
     given: Mapping[str, Expr]  # what the names of the expression stand for
     scalar: Expr  # the function that makes a number one of the dtype
-    optional: Collection[str]  # what may be None where a kernel does not look at it
+    optional: Mapping[str, str]  # of operands that kernels may not look at, the name that is then None
 
     def all(self) -> tuple[Expr, ...]:
         return tuple([self._argument(expr, operand) for expr, operand in self.operands.items()])
@@ -196,8 +199,10 @@ class _Arguments:
             if not operand.dtype:
                 first = (e for e, o in self.operands.items() if not o.dtype and o.name not in self.optional)
                 other = replaced(next(first), self.given)
-            there = value.otherwise if isinstance(value, Conditional) else value
-            value = Conditional(Operation("is", (Name(operand.name), Constant(None))), other, there)
+            is_guarded = isinstance(value, Conditional) and value.then == Constant(None)
+            there = value.otherwise if is_guarded else value
+            absent = Operation("is", (Name(self.optional[operand.name]), Constant(None)))
+            value = Conditional(absent, other, there)
         return Call(self.scalar, (value,)) if number else value
 
 
@@ -236,6 +241,14 @@ def _is_constant(expr: Expr) -> bool:
     return isinstance(expr, Constant | Operation) and all(map(_is_constant, expr.parts))
 
 
+def _known(condition: Expr) -> bool | None:
+    """Whether a condition holds that compares what is written, as a word that a formula gives."""
+    match condition:
+        case Operation("==" | "!=" as symbol, (Constant(a), Constant(b))):
+            return (a == b) is (symbol == "==")
+    return None
+
+
 def _ways(expr: Expr, condition: Expr) -> tuple[Expr, Expr]:
     """The expression where a condition holds, and where it does not."""
 
@@ -262,6 +275,9 @@ class _Reader:
             yield condition, self.operand(expr)
             return
         then, otherwise = _ways(expr, choice.condition)
+        if (holds := _known(choice.condition)) is not None:
+            yield from self.branches(then if holds else otherwise, *held)
+            return
         yield from self.branches(then, *held, choice.condition)
         yield from self.branches(otherwise, *held)
 
@@ -281,6 +297,8 @@ class _Reader:
             return expr
         if isinstance(expr, Name) and type_.may_be_array:
             return self._array(expr)
+        if isinstance(expr, Attribute) and expr.value == Name("xp") and expr.name in NAMED_NUMBERS:
+            return Name(expr.name)
         if type_.is_number:
             return expr if _is_constant(expr) else self._input(expr, "number")
         if not type_.may_be_array:

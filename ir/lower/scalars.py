@@ -9,11 +9,14 @@ strided loops give the same bits.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 
 from ..expressions import ELEMENTWISE_COMPARISONS, Attribute, Call, Constant, Expr, Name, Operation
 from ..kernels import Operand as ArrayOperand
-from ..routines import FUNCTIONS, TO_INDEX, Routines
+from ..routines import FUNCTIONS, REPEAT, TO_INDEX, Routine, Routines
+from .called import called
 from .instructions import WIDTHS, Instructions, Kind, Unlowerable, Value, Width, float_constant
 
 #: A value, or a number that takes the kind of what it meets.
@@ -66,8 +69,42 @@ class ScalarLowering:
         """The values of all names after the statements."""
         found = dict(env)
         for name, expr in statements:
-            found[name] = self.lower(expr, found)
+            match expr:
+                case Call(Name(function), parts) if function == REPEAT:
+                    found[name] = self._repeated(name, *parts, found)
+                case _:
+                    found[name] = self.lower(expr, found)
         return found
+
+    def _repeated(
+        self, name: str, first: Expr, condition: Expr, following: Expr, env: Mapping[str, Operand]
+    ) -> Value:
+        """A loop that goes on as long as the condition holds in one of the lanes."""
+        value, loop = self.value(self.lower(first, env)), self.body.name("repeat")
+        now, type_ = Value(f"%now.{loop}", value.kind), self.type_of(value.kind)
+        after = f"%after.{loop}"
+        for label in (f"first.{loop}", loop):
+            self.body.put(f"br label %{label}")
+            self.body.label(label)
+        self.body.put(f"{now.text} = phi {type_} [{value.text}, %first.{loop}], [{after}, %in.{loop}]")
+        holds = self.lower(condition, {**env, name: now})
+        assert isinstance(holds, Value)
+        self.body.put(f"br i1 {self._any(holds)}, label %in.{loop}, label %end.{loop}")
+        self.body.label(f"in.{loop}")
+        then = self.text(self.lower(following, {**env, name: now}), value.kind)
+        chooses = f"{self.type_of(Kind.BOOL)} {holds.text}"
+        self.body.put(f"{after} = select {chooses}, {type_} {then}, {type_} {now.text}")
+        self.body.put(f"br label %{loop}")
+        self.body.label(f"end.{loop}")
+        return now
+
+    def _any(self, condition: Value) -> str:
+        """Whether a condition holds in one of the lanes."""
+        if not self.width.lanes:
+            return condition.text
+        name, type_ = f"llvm.vector.reduce.or.v{self.width.lanes}i1", self.type_of(Kind.BOOL)
+        self.body.intrinsics.add(f"declare i1 @{name}({type_})")
+        return self.body.add(f"call i1 @{name}({type_} {condition.text})")
 
     def lower(self, expr: Expr, env: Mapping[str, Operand]) -> Operand:
         """The value of an expression."""
@@ -117,7 +154,7 @@ class ScalarLowering:
 
     def _without_conditions(self, operands: Sequence[Operand]) -> Sequence[Operand]:
         """Conditions that meet floating-point numbers as 1 and 0."""
-        if {o.kind for o in operands if isinstance(o, Value)} != {Kind.BOOL, Kind.FLOAT}:
+        if _kinds(operands) != {Kind.BOOL, Kind.FLOAT}:
             return operands
         return [
             Value(self._converted("uitofp", o, self.type_of(Kind.FLOAT)), Kind.FLOAT)
@@ -164,14 +201,33 @@ class ScalarLowering:
 
     def call(self, name: str, operands: Sequence[Operand]) -> Operand:
         """The value of a function: of the machine, or of its routine."""
-        routine = self.routines.get(name, {}).get(self.width.scalar)
+        is_wide = self.width.scalar == "float32" and Kind.WIDE in _kinds(operands)
+        width = replace(WIDTHS["float64"], lanes=self.width.lanes) if is_wide else self.width
+        routine = self.routines.get(name, {}).get(width.scalar)
         if routine is not None:
-            operands = [self.value(o) for o in operands]
-            return self.run(routine.statements, dict(zip(routine.operands, operands, strict=True)))["result"]
+            given = [self.value(o, Kind.WIDE if is_wide else Kind.FLOAT) for o in operands]
+            if is_wide or routine.repeats:
+                return self._routine(name, routine, width, given)
+            return self.run(routine.statements, dict(zip(routine.operands, given, strict=True)))["result"]
         if name not in FUNCTIONS and name != TO_INDEX:
             raise Unlowerable(f"{name} has no routine for {self.width.scalar}")
         own: Callable[[Sequence[Operand]], Operand] | None = getattr(self, f"_{name}", None)
         return self._intrinsic(name, operands) if own is None else own(operands)
+
+    def _routine(self, name: str, routine: Routine, width: Width, operands: Sequence[Value]) -> Value:
+        """What a routine for a width gives, by a function where it repeats something."""
+        kind = self._common(operands)
+        if kind not in _FLOATING:
+            raise Unlowerable(f"{name} of {kind.value} values has no native form")
+
+        def put(body: Instructions, width: Width, given: Sequence[str]) -> str:
+            lowering = ScalarLowering(body, width, self.routines)
+            env = {o: Value(text, Kind.FLOAT) for o, text in zip(routine.operands, given, strict=True)}
+            return lowering.text(lowering.run(routine.statements, env)["result"], Kind.FLOAT)
+
+        given = [o.text for o in operands]
+        how = partial(called, name, routine, put) if routine.repeats else put
+        return Value(how(self.body, width, given), kind)
 
     def _intrinsic(self, name: str, operands: Sequence[Operand]) -> Value:
         kind = self._common(operands, Kind.FLOAT)
@@ -278,7 +334,7 @@ class ScalarLowering:
 
     def _common(self, operands: Sequence[Operand], default: Kind = Kind.FLOAT) -> Kind:
         """The kind of all operands that are no numbers."""
-        kinds = {o.kind for o in operands if isinstance(o, Value)}
+        kinds = _kinds(operands)
         if kinds == {Kind.FLOAT, Kind.WIDE}:
             raise Unlowerable("values of two widths meet: wide and narrow convert them")
         if len(kinds) > 1:
@@ -308,3 +364,8 @@ class ScalarLowering:
             raise Unlowerable(f"{operand} meets a condition")
         constant = float_constant(operand, self.width if kind is Kind.FLOAT else WIDTHS["float64"])
         return self.width.splat(self._element_of(kind), constant)
+
+
+def _kinds(operands: Iterable[Operand]) -> set[Kind]:
+    """The kinds of operands that are no numbers."""
+    return {o.kind for o in operands if isinstance(o, Value)}

@@ -94,17 +94,10 @@ def conjugate(self: Array) -> Array:
     return np.conj(self) if is_complex(self.dtype) else self.copy()
 
 
-def logit(self: Array, eps: float | None) -> Array:
-    """``log(x / (1 - x))``, x first brought into [eps, 1 - eps] when there is an eps."""
-    if eps is not None:
-        self = np.where(self < eps, eps, np.where(self > 1 - eps, 1 - eps, self))
-    return np.log(self / (1 - self))
-
-
 def nan_to_num(self: Array, nan: float | None, posinf: float | None, neginf: float | None) -> Array:
     """What is not finite replaced, in each part of complex numbers."""
     kind = self.dtype.kind
-    if kind in "biu":
+    if kind in "biu" or np.isfinite(self).all():
         return self.copy()
     if kind == "c":
         result = np.empty_like(self)
@@ -119,14 +112,6 @@ def nan_to_num(self: Array, nan: float | None, posinf: float | None, neginf: flo
     result[self == np.inf] = limits.max if posinf is None else posinf
     result[self == -np.inf] = limits.min if neginf is None else neginf
     return result
-
-
-def round_decimals(self: Array, decimals: int) -> Array:
-    """Rounded to ``decimals`` places behind the point, or before it when negative; halves to even."""
-    if decimals == 0:
-        return np.rint(self)
-    scale = 10.0 ** abs(decimals)
-    return np.rint(self * scale) / scale if decimals > 0 else np.rint(self / scale) * scale
 
 
 def rounded(self: Array) -> Array:
@@ -155,9 +140,9 @@ def clamped(self: Array, min: Array, max: Array) -> Array:
 
 def _check_divisor(self: Array, other: Array) -> bool:
     """Whether the operands are integers; RuntimeError if then a divisor is 0."""
-    if np.result_type(self, other).kind not in "iub":
+    if (self if hasattr(self, "dtype") else other).dtype.kind not in "iu":
         return False
-    if not np.all(other) and np.broadcast(self, other).size:
+    if np.count_nonzero(other) < np.size(other) and np.broadcast(self, other).size:
         raise RuntimeError("ZeroDivisionError")
     return True
 

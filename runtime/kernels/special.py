@@ -106,11 +106,10 @@ def lgamma(self: Array) -> Array:
 
     x = np.asarray(self, np.float64)
     result = np.asarray(special.gammaln(x))
-    near = (x >= 1 - _NEAR) & (x <= 2 + _NEAR)
-    if near.any():
+    if self.dtype == np.float64:  # a float32 is right without
+        near = (x >= 1 - _NEAR) & (x <= 2 + _NEAR)
         result[near] = _lgamma_near(x[near])
-    tiny = (np.abs(x) < _TINY) & (x != 0)
-    if tiny.any():
+        tiny = (np.abs(x) < _TINY) & (x != 0)
         result[tiny] = -np.log(np.abs(x[tiny]))
     result[np.isneginf(x)] = np.inf
     return result.astype(self.dtype, copy=False)

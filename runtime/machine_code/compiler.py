@@ -149,7 +149,7 @@ def _module(symbol: str, text: str, context: Any, clearing: str | None, has_half
         module.link_in(llvm.parse_assembly(_QUIET_TEXT + clearing, context))
         module.verify()
     for value in (*module.functions, *module.global_variables):
-        if not value.is_declaration:
+        if not (value.is_declaration or _is_hidden(value)):
             value.linkage = "internal"
     if clearing is not None:
         entry = module.get_function(_QUIET)
@@ -182,6 +182,16 @@ def _optimise(module: Any, machine: Any, *, level: int = 3, slp: bool = True, un
     options.loop_vectorization, options.slp_vectorization, options.loop_unrolling = True, slp, unrolling
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
+    for function in filter(_is_hidden, module.functions):
+        function.linkage = "internal"
+    unused = llvm.create_new_module_pass_manager()
+    unused.add_global_dead_code_eliminate_pass()
+    unused.run(module, builder)
+
+
+def _is_hidden(value: Any) -> bool:
+    """Whether it is a function that must stay until loops are vectorised, which then may call it."""
+    return bool(value.visibility.name == "hidden")
 
 
 class Linker:

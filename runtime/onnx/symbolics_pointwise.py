@@ -367,19 +367,6 @@ def rounded(x: Ref) -> Ref:
     return made
 
 
-@widened
-def round_decimals(x: Ref, decimals: int) -> Ref:
-    """Rounded to so many places behind the point; halves to even."""
-    if decimals == 0:
-        return rounded(x)
-    factor = 10.0 ** abs(decimals)
-    if decimals > 0:
-        made: Ref = onnx.Round(x * factor) / factor
-        return made
-    made = onnx.Round(x / factor) * factor
-    return made
-
-
 # -- functions ---------------------------------------------------------------------------------------
 
 
@@ -424,14 +411,6 @@ def _logaddexp(x: Any, y: Any, base: float) -> Ref:
     same = onnx.Equal(high, low)  # infinities would make NaN of their difference
     rest = onnx.Where(same, constant(0, a.dtype), low - high)
     made: Ref = high + onnx.Log(onnx.Exp(scaled(rest, factor)) + 1) * (1 / factor)
-    return made
-
-
-@widened
-def logit(x: Ref, eps: float | None) -> Ref:
-    """``log(p / (1 - p))``, of p kept away from 0 and 1 by ``eps``."""
-    p = x if eps is None else clamp(x, eps, 1 - eps)
-    made: Ref = onnx.Log(p / (1 - p))
     return made
 
 

@@ -51,6 +51,7 @@ def instructions(text: str, scalar: str = "float32") -> list[str]:
             "%2 = fadd double %1, 0x3FF0000000000000",
             "%3 = fptrunc double %2 to float",
         ]),
+        ("r = squared(wide(x))", ["%1 = fpext float %x to double", "%2 = fmul contract double %1, %1"]),
         ("r = bits(wide(x))", ["%1 = fpext float %x to double", "%2 = bitcast double %1 to i64"]),
         ("r = b & (x != x)", ["%1 = fcmp une float %x, %x", "%2 = and i1 %b, %1"]),
         ("r = 3.5e38 * x", ["%1 = fmul contract float 0x7FF0000000000000, %x"]),
@@ -78,6 +79,21 @@ def test_instructions(text: str, expected: list[str]) -> None:
 def test_what_has_no_native_form(text: str, message: str) -> None:
     with pytest.raises(Unlowerable, match=re.escape(message)):
         instructions(text)
+
+
+def test_a_routine_that_repeats_something_is_a_function_for_numbers_and_for_vectors() -> None:
+    routine = read_routine("x: h = repeat(abs(x), h > 1.0, h * 0.5); result = copysign(h, x)")
+    made = kernel("x", "y", "y = halved(x) + halved(x * 2.0)")
+    text = lower(made, {"halved": {"float32": routine}}, "float32")
+    loop = text[text.index("@kernel(") :]
+    assert loop.count("call float @halved.float32(float") == 2 * 2  # of contiguous operands, and of others
+    defined = re.findall(r"define weak hidden (.*) @(halved\S*)\(", text)
+    vectors = [(f"<{n} x float>", f"halved.float32.{n}") for n in (16, 2, 4, 8)]
+    assert sorted(defined) == sorted([*vectors, ("float", "halved.float32")])
+    assert "_ZGV_LLVM_N8v_halved.float32(halved.float32.8)" in text
+    # Lanes that are done wait for the others.
+    of_vectors = text[text.index("@halved.float32.4(<4 x float> %x)") :]
+    assert "br i1 %v.3, label" in of_vectors and "select <4 x i1>" in of_vectors
 
 
 def kernel(inputs: str, outputs: str, text: str) -> NativeKernel:

@@ -89,8 +89,30 @@ def _fractions(*given: Array) -> tuple[Array, ...]:
         )
 
 
+def _near(x: Array, y: Array) -> tuple[Array, ...]:
+    """Positive numbers, of which the first is less than 2**26 times the second."""
+    x, y = _positive(x), _positive(y)
+    return np.where(x < y * 2.0**26, x, y * (1 + x % 1)), y
+
+
+def _far(x: Array, y: Array) -> tuple[Array, ...]:
+    """Positive numbers, of which the first is at least 2**26 times the second."""
+    x, y = _positive(x), _positive(y)
+    x = np.where(x >= y, x, y)
+    return np.maximum(x, 1e-300), np.where(x >= y * 2.0**26, y, np.maximum(x, 1e-300) * 2.0**-27)
+
+
+def _positive(x: Array) -> Array:
+    x = np.abs(x)
+    return np.where((x > 0) & (x < 1e300), x, 1.0)
+
+
 #: What operands become of functions that others have not: the kernels check that they are in range.
-DOMAINS: Mapping[str, Callable[..., tuple[Array, ...]]] = {"binary_cross_entropy_elements": _fractions}
+DOMAINS: Mapping[str, Callable[..., tuple[Array, ...]]] = {
+    "binary_cross_entropy_elements": _fractions,
+    "fmod_near": _near,
+    "multiple_near": _far,
+}
 
 
 def in_domain(name: str, *given: Array) -> tuple[Array, ...]:
@@ -98,12 +120,25 @@ def in_domain(name: str, *given: Array) -> tuple[Array, ...]:
     return DOMAINS[name](*given) if name in DOMAINS else given
 
 
+def _multiple(x: Array, y: Array) -> Array:
+    return np.ldexp(y, np.frexp(x / y)[1] - 26)
+
+
+def _entropy(x: Array) -> Array:
+    return np.where(x > 0, -x * np.log(x), np.where(x == 0, 0, np.where(x < 0, -np.inf, x)))
+
+
+#: Functions of the representation of numbers: in more precision they are others.
+OF_REPRESENTATION = ("nextafter",)
 #: Functions that neither NumPy nor mpmath has.
 OTHERS: Mapping[str, Callable[..., Any]] = {
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "quarter_turns": _quarter_turns,
     "past_quarter_turns": _past_quarter_turns,
     "binary_cross_entropy_elements": _cross_entropy,
+    "entr": _entropy,
+    "fmod_near": np.fmod,
+    "multiple_near": _multiple,
 }
 
 
@@ -113,6 +148,8 @@ def exact(name: str, dtype: str) -> tuple[Callable[..., Array], int]:
     ModuleNotFoundError where what computes it is not installed.
     """
     known = OTHERS.get(name) or getattr(np, name, None)
+    if name in OF_REPRESENTATION and known is not None:
+        return functools.partial(_converted, known, np.dtype(dtype)), 1_000_000
     if dtype == "float32" and known is not None:
         return functools.partial(_converted, known, np.dtype(np.float64)), 1_000_000
     if dtype == "float32":
@@ -144,7 +181,7 @@ def _signed_zero(function: Callable[..., Array]) -> Callable[..., Array]:
 def _by_mpmath(name: str) -> Callable[..., Array]:
     import mpmath
 
-    short = name.replace("arc", "a")
+    short = {"ndtr": "ncdf"}.get(name, name.replace("arc", "a"))
     function = getattr(mpmath, short, None) or (lambda x: mpmath.log(x, int(name.removeprefix("log"))))
 
     def one(*x: float) -> np.longdouble:
@@ -172,8 +209,8 @@ def errors(got: Array, want: Array) -> Array:
     An infinity stands for the power of two that follows the largest number.
     """
     info = np.finfo(got.dtype)
-    top = np.ldexp(want.dtype.type(1), info.maxexp)
     with np.errstate(all="ignore"):
+        top = np.ldexp(want.dtype.type(1), info.maxexp)
         value = np.clip(got.astype(want.dtype), -top, top)
         limited = np.clip(want, -top, top)
         exponent = np.clip(np.frexp(limited)[1] - 1, info.minexp, info.maxexp - 1)

@@ -27,6 +27,14 @@ OPERATORS = """\
     scipy.special.j1(self) * scipy.special.i0e(other)
     - scipy.special.k1e(abs(other) + 1) / scipy.special.zeta(3, np.exp(self))
 
+- func: turns_of(Tensor self, Tensor other, float step=0.5) -> Tensor
+  tags: [pointwise]
+  dispatch: {CPU: "fmod(self, other) + remainder(self, step) * other"}
+  dtypes: floating
+  domain: {self: "[0.6, 0.9]", other: "[0.6, 0.9]"}
+  samples: ["[3, 4], [3, 4]", "[3, 1], [4], 0.55", "[], []", "[0, 3], [3]"]
+  reference: np.fmod(self, other) + np.remainder(self, step) * other
+
 - func: share_of(Tensor self, Tensor other) -> Tensor
   tags: [pointwise]
   dispatch: {CPU: "igamma(self, other) * polygamma(1, other)"}
@@ -67,6 +75,7 @@ value = ops.smooth_of(x, y)
 assert tengen.allclose(value, tengen.nn.functional.gelu(x) + y.lgamma())
 assert tengen.allclose(ops.smooth_of(x.to("dask"), y.to("dask")).cpu(), value)
 assert tengen.allclose(ops.waves_of(x.to("dask"), y.to("dask")).cpu(), ops.waves_of(x, y))
+assert tengen.allclose(ops.turns_of(x.to("dask"), y.to("dask")).cpu(), ops.turns_of(x, y))
 assert tengen.allclose(ops.probits_of(x.to("dask"), 1).cpu(), ops.probits_of(x, 1))
 assert ops.smooth_of(x.to("meta"), y.to("meta")).shape == ops.probits_of(x.to("meta")).shape == (3, 4)
 assert ops.smooth_of(x.half(), y.half()).dtype is tengen.float16
@@ -101,9 +110,9 @@ WRONG = """\
 def test_all_that_follows(workshop: Workshop) -> None:
     workshop.library("speclib", declarations__native_functions__yaml=OPERATORS)
     workshop.tengen("gen", folder="speclib")
-    names = "smooth_of", "waves_of", "share_of", "counts_loss", "probits_of"
+    names = "smooth_of", "waves_of", "turns_of", "share_of", "counts_loss", "probits_of"
     full = [f"speclib::{name}" for name in names]
-    assert "5 operators verified" in workshop.tengen("verify", "--strict", *full, folder="speclib")
+    assert "6 operators verified" in workshop.tengen("verify", "--strict", *full, folder="speclib")
     workshop.python(MORE)
 
 

@@ -68,14 +68,6 @@ def conjugate(xp: Any, self: Array) -> Array:
     return xp.conj(self) if is_complex(xp, self) else self
 
 
-def logit(xp: Any, self: Array, eps: float | None) -> Array:
-    """``log(x / (1 - x))``, x first brought into [eps, 1 - eps] when there is an eps."""
-    if eps is not None:
-        self = xp.where(self < eps, as_array(xp, eps, self), self)
-        self = xp.where(self > 1 - eps, as_array(xp, 1 - eps, self), self)
-    return xp.log(self / (1 - self))
-
-
 def nan_to_num(xp: Any, self: Array, nan: float | None, posinf: float | None, neginf: float | None) -> Array:
     """What is not finite replaced, in each part of complex numbers."""
     if is_complex(xp, self):
@@ -89,14 +81,6 @@ def nan_to_num(xp: Any, self: Array, nan: float | None, posinf: float | None, ne
     result = xp.where(xp.isnan(self), as_array(xp, float(values[0]), self), self)
     result = xp.where(self == float("inf"), as_array(xp, float(values[1]), self), result)
     return xp.where(self == -float("inf"), as_array(xp, float(low), self), result)
-
-
-def round_decimals(xp: Any, self: Array, decimals: int) -> Array:
-    """Rounded to ``decimals`` places behind the point, or before it when negative; halves to even."""
-    if decimals == 0:
-        return xp.round(self)
-    scale = 10.0 ** abs(decimals)
-    return xp.round(self * scale) / scale if decimals > 0 else xp.round(self / scale) * scale
 
 
 def rounded(xp: Any, self: Array) -> Array:
