@@ -141,7 +141,7 @@ RATCHETS: dict[Callable[[], int], int] = {
     fast_paths_by_hand: 1,
     texts_read_back: 0,
     largest_ring: 16,
-    lines_by_hand: 123411,
+    lines_by_hand: 123410,
     kernels_that_raise_in_silence: 0,
     composites_that_raise_in_silence: 0,
 }

@@ -199,10 +199,11 @@ class _Arguments:
             if not operand.dtype:
                 first = (e for e, o in self.operands.items() if not o.dtype and o.name not in self.optional)
                 other = replaced(next(first), self.given)
-            is_guarded = isinstance(value, Conditional) and value.then == Constant(None)
-            there = value.otherwise if is_guarded else value
+            match value:
+                case Conditional(_, Constant(value=None), there):
+                    value = there
             absent = Operation("is", (Name(self.optional[operand.name]), Constant(None)))
-            value = Conditional(absent, other, there)
+            value = Conditional(absent, other, value)
         return Call(self.scalar, (value,)) if number else value
 
 

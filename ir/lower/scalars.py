@@ -70,8 +70,8 @@ class ScalarLowering:
         found = dict(env)
         for name, expr in statements:
             match expr:
-                case Call(Name(function), parts) if function == REPEAT:
-                    found[name] = self._repeated(name, *parts, found)
+                case Call(Name(function), (first, condition, following)) if function == REPEAT:
+                    found[name] = self._repeated(name, first, condition, following, found)
                 case _:
                     found[name] = self.lower(expr, found)
         return found
