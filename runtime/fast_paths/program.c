@@ -204,7 +204,7 @@ static int is_as_it_was(const Guard *guard) {
 
 /* Whether the tensors in a tuple or list, and Python's objects, are as expected. Where objects are others, which may be
    equal, Python decides: then it is False.
-   Repeats compilation/entries.py: Signature.fits, Entry.objection. Compared by test_program.py: test_guards. */
+   Repeats compilation/entries.py: Entry.changed. Compared by test_program.py: test_guards. */
 static PyObject *guard_fits(Guard *guard, PyObject *given) {
     if (!PyTuple_Check(given) && !PyList_Check(given)) Py_RETURN_FALSE;
     int same = is_as_it_was(guard);
