@@ -180,7 +180,7 @@ class Entry:
         return self._prepared(inputs) if same or not self.changed() else None
 
     def _prepared(self, inputs: Sequence[Any]) -> Prepared | None:
-        if self.effects is None:
+        if self.effects is None or self.stage is Stage.EAGER:
             return inputs, [*inputs, *self.own], ()
         given = self.effects.given(inputs, self.own)
         return None if given is None else (inputs, *given)

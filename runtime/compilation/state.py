@@ -21,8 +21,8 @@ from ..core.scalar_type import dtype
 from ..core.tensor_base import TensorBase
 from ..nn.modules import global_hooks
 from ..nn.modules.base import ModuleBase
+from ..optim import optimizer
 from ..optim.elementwise import computed_options
-from ..optim.optimizer import Optimizer
 from .watch import is_program
 
 #: Stands for what is not there.
@@ -46,6 +46,8 @@ HOOKS = [
     for name, hooks in vars(global_hooks).items()
     if isinstance(hooks, dict) and not name.startswith("__")
 ]
+#: Those that all steps of optimisers call.
+STEP_HOOKS = [optimizer._global_pre_hooks, optimizer._global_post_hooks]
 #: Types whose objects are what their C code makes them: what they give is not compared.
 _HIDDEN = (functools._lru_cache_wrapper,)
 
@@ -147,7 +149,7 @@ class State:
                 yield from [each for each in found if isinstance(each, ModuleType)]
         elif isinstance(value, ModuleBase):
             yield from self._of_module(value, names, codes)
-        elif isinstance(value, Optimizer):
+        elif isinstance(value, optimizer.Optimizer):
             yield from self._of_optimiser(value, names)
         elif isinstance(value, type):
             yield from self._of_class(value, names, codes)
@@ -240,7 +242,8 @@ class State:
         self.named += [(vars(value), name, vars(value)[name]) for name in ("param_groups", "state")]
         yield from self._of_dict(value.state)
         yield from self._of_attributes(vars(value), value, names - _GROUPS - _ANY_NAME)
-        yield from [hooks for name, hooks in vars(value).items() if name.endswith("_hooks")]
+        own = [hooks for name, hooks in vars(value).items() if name.endswith("_hooks")]
+        yield from (*own, *STEP_HOOKS)
         yield type(value)
 
     def _of_class(self, cls: type, names: frozenset[str], codes: Collection[CodeType]) -> Iterator[Any]:

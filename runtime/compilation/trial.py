@@ -1,7 +1,8 @@
 """Trials: what a program gives beside what the function gave, of the same tensors.
 
 Where results differ, rounding may be why: a gradient that is 0 in theory is noise, of which Adam makes steps.
-Then the program runs once more on inputs that differ in their last bits, which tells what rounding does.
+Then the program runs on the tensors as they are behind the call, and on others that differ in their
+last bits: that tells what rounding does.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class Trial:
     def __init__(self, entry: Entry, prepared: Prepared, state: Any) -> None:
         """Of what the function is given, before its call; the generator had this state."""
         self.entry, self.prepared, self.state = entry, prepared, state
-        self._tensors, self._spare = self._copied(), self._copied()
+        self._tensors = self._copied()
 
     def _copied(self) -> list[Any]:
         written = {*self.entry.written}
@@ -45,8 +46,8 @@ class Trial:
             expected = self._expected(result)
             problems = list(map(problem, expected, found))
             if any(problems):
-                again = self._run([_nudged(tensor) for tensor in self._spare])
-                allowed = [_ALLOWED * change for change in map(spread, found, again)]
+                now, nudged = self._run(self._copied()), self._run([_nudged(t) for t in self._copied()])
+                allowed = [_ALLOWED * change for change in map(spread, now, nudged)]
                 problems = list(map(problem, expected, found, allowed))
         except Failed:
             return "the program fails where the function does not"
