@@ -11,6 +11,7 @@ from ..autograd.grad_mode import grad_mode
 from ..autograd.linear_maps import BroadcastTo, Cast, Copy, Erase, Gather, Identity, Scatter, SumTo
 from ..autograd.view_geometry import TensorGeometry, ViewGeometry
 from ..core.interception import AliasKind, Layer, layers
+from ..core.memory_format import contiguous_format
 from ..core.operands import tensors_in
 from ..core.protocols import LinearMap, Operator
 from ..core.storage import storage_of
@@ -307,7 +308,7 @@ def _as_operators(map: LinearMap, tensor: Any) -> Any:
         target = map.target.scalar_type
         return (tensor.real if tensor.is_complex() and not target.is_complex else tensor).to(target)
     if isinstance(map, Copy):
-        return tensor.clone()
+        return tensor.clone(memory_format=contiguous_format)
     if isinstance(map, Identity):
         return operator("alias")(tensor)
     if isinstance(map, (Gather, Scatter, Erase)) and isinstance(map.pair, ViewGeometry):

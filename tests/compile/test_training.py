@@ -496,6 +496,19 @@ def test_gradients_of_arguments() -> None:
         assert x.grad is first and near(x.grad, 2 * y)
 
 
+@pytest.mark.parametrize(
+    "loss", [lambda x, w: (x @ w).tanh().sum(), lambda x, w: w.t().sum(), lambda x, w: w[1].sum()]
+)
+def test_gradients_lie_as_the_leaf_does(loss: Callable[[Any, Any], Any]) -> None:
+    w = tengen.ones(5, 7, requires_grad=True)
+    compiled = tengen.compile(lambda x: loss(x, w).backward())
+    for number in range(CALLS):
+        w.grad = None
+        compiled(batch(number)[0])
+        assert w.grad is not None and w.grad.is_contiguous()
+    assert is_ready(compiled), reason(compiled)
+
+
 def test_an_error_changes_nothing() -> None:
     t = Training(OPTIMISERS["SGD with momentum"])
     step = tengen.compile(step_of(t))
