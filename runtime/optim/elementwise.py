@@ -199,8 +199,7 @@ class Elementwise(Optimizer):
 
 def computed_options(kind: type[Optimizer]) -> frozenset[str]:
     """The options of a class of optimisers of which its steps read only the numbers that they compute."""
-    declared = getattr(kind, "_declared", None)
-    return frozenset() if declared is None else frozenset(declared.options) - {"weight_decay"}
+    return frozenset(getattr(getattr(kind, "_declared", None), "options", ())) - {"weight_decay"}
 
 
 def new_count(group: Group, param: Tensor, value: Any = 0.0) -> Tensor:
