@@ -190,28 +190,31 @@ class Compiled:
         call = recorded(self._function, args, keywords, inputs)
         after = default_generator.get_state()
         with self._lock:
-            try:
-                self._compile(entry, call, inputs)
-                if not entry.written and entry.effects is None:
-                    trial = Trial(entry, (inputs, [*inputs, *entry.own], ()), before)
-                    problem = trial.difference(call.result, after)
+            problem, differs = self._problem(entry, call, inputs, before, after)
+            default_generator.set_state(after)
+            if entry.stage is not Stage.EAGER or problem:
                 self.entries.append(entry)
-                if problem:
-                    self._give_up(entry, problem, warns=True)
-            except Unrepeated as error:
-                self._unrepeated += 1
-                if self._unrepeated > MOST_UNREPEATED:
-                    self.entries.append(entry)
-                    self._give_up(entry, str(error))
-            except Unsuitable as error:
-                self.entries.append(entry)
-                self._give_up(entry, str(error))
-            except Exception as error:  # of what is computed of the call, which itself is done
-                self.entries.append(entry)
-                self._give_up(entry, f"{type(error).__name__}: {error}")
-            finally:
-                default_generator.set_state(after)
+            if problem:
+                self._give_up(entry, problem, warns=differs)
         return call.result
+
+    def _problem(
+        self, entry: Entry, call: Recorded, inputs: Sequence[Any], before: Any, after: Any
+    ) -> tuple[str, bool]:
+        """Why an entry has no program, and whether it had one that differs; "" if it has one or is no use."""
+        try:
+            self._compile(entry, call, inputs)
+            if entry.written or entry.effects is not None:
+                return "", False
+            trial = Trial(entry, (inputs, [*inputs, *entry.own], ()), before)
+            return trial.difference(call.result, after), True
+        except Unrepeated as error:
+            self._unrepeated += 1
+            return (str(error) if self._unrepeated > MOST_UNREPEATED else ""), False
+        except Unsuitable as error:
+            return str(error), False
+        except Exception as error:  # of what is computed of the call, which itself is done
+            return f"{type(error).__name__}: {error}", False
 
     def _compile(self, entry: Entry, call: Recorded, inputs: Sequence[Any]) -> None:
         """Make the entry's program. Unsuitable where there can be none."""
