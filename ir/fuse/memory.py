@@ -199,7 +199,7 @@ def packed(nodes: Sequence[Node]) -> tuple[list[int], int]:
     places, size = [], 0
     for node in nodes:
         places.append(size)
-        size += -(-_bytes(node.shape, node.dtype) // ALIGNED) * ALIGNED
+        size += max(-(-_bytes(node.shape, node.dtype) // ALIGNED), 1) * ALIGNED
     return places, size
 
 
