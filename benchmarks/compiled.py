@@ -6,8 +6,7 @@
 
 A row is a workload: microseconds of a call, and in brackets the processor's seconds of the first one. All run
 in one process in turn (harness.py), on equal data; results are compared before. Where gradients belong to a
-workload, they are taken outside of what is compiled, as programs for PyTorch do; JAX compiles both together.
-Steps of training are compiled whole.
+workload, they are compiled with it, but for torch.compile, which has none inside; steps of training are, whole.
 """
 
 from __future__ import annotations
@@ -355,15 +354,21 @@ def of_tensors(T: Any, compiles: bool, name: str) -> Callable[[], Any]:
     given = [T.tensor(a) for a in arguments]
     for i in differentiated:
         given[i].requires_grad_()
-    run = T.compile(make(T)) if compiles else make(T)
-    wanted = [given[i] for i in differentiated]
+    whole = compiles and T is tengen
+    run = T.compile(make(T)) if compiles and not whole else make(T)
+
+    def of(*given: Any) -> Any:
+        wanted = [given[i] for i in differentiated]
+        value = run(*given)
+        return (value, *T.autograd.grad(value, wanted)) if wanted else value
+
+    called = T.compile(of) if whole else of
 
     def call() -> Any:
-        if not wanted:
-            with T.no_grad():
-                return run(*given)
-        value = run(*given)
-        return value, *T.autograd.grad(value, wanted)
+        if differentiated:
+            return called(*given)
+        with T.no_grad():
+            return called(*given)
 
     return call
 

@@ -20,7 +20,7 @@ def problem(expected: Any, found: Any, allowed: float = 0.0) -> str:
 
 
 def _of_tensors(a: Any, b: Any, allowed: float) -> str:
-    if a.dtype is not b.dtype or a.shape != b.shape or (a.numel() and a._array.strides != b._array.strides):
+    if a.dtype is not b.dtype or a.shape != b.shape or _layout(a) != _layout(b):
         return "has another dtype, shape or layout"
     if a._requires_grad is not b._requires_grad:
         return "requires grad in one of them"
@@ -33,6 +33,12 @@ def _of_tensors(a: Any, b: Any, allowed: float) -> str:
     scale = first.where(first.isfinite(), 0).abs().max().item()
     close = first.isclose(second, tolerance, max(tolerance * scale, allowed), True)
     return "" if bool(close.all()) else f"differs by {(first - second).abs().max().item():.3g}"
+
+
+def _layout(tensor: Any) -> list[int]:
+    """The strides that tell where elements are: not those of dims of one, or of tensors without elements."""
+    array = tensor._array
+    return [step for step, n in zip(array.strides, array.shape, strict=True) if n != 1 and array.size]
 
 
 def spread(a: Any, b: Any) -> float:
