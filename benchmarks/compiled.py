@@ -6,7 +6,7 @@
 
 A row is a workload: microseconds of a call, and in brackets the processor's seconds of the first one. All run
 in one process in turn (harness.py), on equal data; results are compared before. Where gradients belong to a
-workload, they are compiled with it, but for torch.compile, which has none inside; steps of training are, whole.
+workload, they are compiled with it, but for torch.compile, which has none inside. Steps are whole.
 """
 
 from __future__ import annotations

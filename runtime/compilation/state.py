@@ -47,7 +47,9 @@ HOOKS = [
     if isinstance(hooks, dict) and not name.startswith("__")
 ]
 #: Those that all steps of optimisers call.
-STEP_HOOKS = [optimizer._global_pre_hooks, optimizer._global_post_hooks]
+STEP_HOOKS = [
+    hooks for name, hooks in vars(optimizer).items() if name.startswith("_global") and isinstance(hooks, dict)
+]
 #: Types whose objects are what their C code makes them: what they give is not compared.
 _HIDDEN = (functools._lru_cache_wrapper,)
 
