@@ -50,7 +50,7 @@ class Arena:
         for place in [t for t in self.taken if t[0] < now]:
             self.taken.remove(place)
             self.free.append(place[1:])
-        need = max(-(-size // ALIGNED), 1) * ALIGNED
+        need = _aligned(size)
         fitting = [place for place in self.free if place[1] >= need]
         if fitting:
             at, had = min(fitting, key=lambda place: place[1])
@@ -199,8 +199,13 @@ def packed(nodes: Sequence[Node]) -> tuple[list[int], int]:
     places, size = [], 0
     for node in nodes:
         places.append(size)
-        size += max(-(-_bytes(node.shape, node.dtype) // ALIGNED), 1) * ALIGNED
+        size += _aligned(_bytes(node.shape, node.dtype))
     return places, size
+
+
+def _aligned(size: int) -> int:
+    """The bytes that a place of so many takes; one of none takes some, too."""
+    return max(-(-size // ALIGNED), 1) * ALIGNED
 
 
 def _bytes(shape: Shape, dtype: str) -> int:

@@ -40,7 +40,7 @@ class CompiledBackward(Node):
         #: A tensor may be given other memory meanwhile, of any size.
         self.arrays = [t._array for t in self.tensors]
         self.kept: Sequence[Any] = ()
-        #: Of results that are kept, what tells whether they are written to, and the number.
+        #: Of results that are kept, the Storage, the version that it had, and the array.
         self.written: list[tuple[Any, int, Any]] = []
 
     def keep(self, kept: Sequence[Any], shared: Sequence[Any]) -> None:
@@ -67,7 +67,6 @@ class CompiledBackward(Node):
 
     def apply(self, grad: Any) -> tuple[Any, ...]:
         """The gradients of the inputs, as arrays, of those of the results."""
-        self._check()
         given = []
         for array, shape, T in zip(self._several(grad), *self._kinds(), strict=True):
             if array is None:
@@ -75,8 +74,8 @@ class CompiledBackward(Node):
             elif type(array) is not np.ndarray or array.dtype != T.dtype:
                 return super().apply(grad)
             given.append(np.ascontiguousarray(array))
-        found = self.history.backwards(self.arrays, self.kept, given)
-        return tuple([found[i]._array for i in self.history.reached])
+        self._check()
+        return tuple([g._array for g in self.history.backwards(self.arrays, self.kept, given)])
 
     def apply_graph(self, grad: Any) -> tuple[Any, ...]:
         """The same of Tensors, differentiable."""
@@ -86,11 +85,9 @@ class CompiledBackward(Node):
         if grad_mode.enabled or active or any(map(unsuitable, grads)):
             saved = zip(self.tensors, self.versions, self.edges, strict=True)
             with _drawing_again(self.state):
-                found = self.history.differentiable([unpack_tensor(*each) for each in saved], grads)
-        else:
-            arrays = [np.ascontiguousarray(g._array) for g in grads]
-            found = self.history.backwards(self.arrays, self.kept, arrays)
-        return tuple([found.get(i) for i in self.history.reached])
+                return tuple(self.history.differentiable([unpack_tensor(*each) for each in saved], grads))
+        arrays = [np.ascontiguousarray(g._array) for g in grads]
+        return tuple(self.history.backwards(self.arrays, self.kept, arrays))
 
     def _kinds(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         return self.history.recorded_shapes, self.history.recorded_types

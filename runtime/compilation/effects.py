@@ -42,7 +42,7 @@ class Effects:
         """Which gradient is of another kind than those of the call that was recorded; "" if none is."""
         for each in self.gradients:
             owner = each.of(inputs)
-            grad = grad_of(owner)
+            grad = owner._grad
             if (None if grad is None else described(grad)) != each.kind:
                 return f"the gradient of a tensor of shape {tuple(owner.shape)} is of another kind"
             if owner._edge is not None or hooks_of(owner) != each.hooks:
@@ -54,7 +54,7 @@ class Effects:
         numbers = self.steps.numbers()
         if numbers is None:
             return None
-        grads = [grad_of(each.of(inputs)) for each in self.gradients if each.is_read]
+        grads = [each.of(inputs)._grad for each in self.gradients if each.is_read]
         return [*inputs, *numbers[0], *own, *grads], numbers[1]
 
     def take(self, inputs: Sequence[Any], found: Sequence[Any], counted: Sequence[Counted]) -> None:
@@ -100,9 +100,3 @@ def effects_of(call: Recorded, inputs: Sequence[Any], reached: Sequence[Any]) ->
     if any([id(tensor) in counters for tensor in (*inputs, *[c.tensor for c in graph.constants])]):
         raise Unsuitable("it computes with the counts of an optimiser's steps")
     return Effects(found, call.steps) if found or call.steps.found else None
-
-
-def grad_of(tensor: Any) -> Any:
-    """The gradient of a tensor, or None."""
-    meta = tensor._meta
-    return None if meta is None else meta.grad

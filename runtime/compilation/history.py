@@ -171,20 +171,19 @@ class History:
         """Whether an output is in a buffer that backward reads."""
         return isinstance(output, Made) and output.number in self.places
 
-    def backwards(self, inputs: Sequence[Any], kept: Sequence[Any], grads: Sequence[Any]) -> dict[int, Any]:
-        """By the numbers of inputs, their gradients, of the arrays of inputs and what forward kept."""
+    def backwards(self, inputs: Sequence[Any], kept: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        """The gradients of what is ``reached``, of the arrays of inputs and what forward kept."""
         buffers = self.backward([*inputs, *grads, *self.held, *kept])
-        both = zip(self.reached, self.grads, strict=True)
-        return {number: result(output, (), buffers) for number, output in both}
+        return [result(output, (), buffers) for output in self.grads]
 
-    def differentiable(self, tensors: Sequence[Any], grads: Sequence[Any]) -> dict[int, Any]:
-        """The gradients as functions of inputs and gradients: those of the graph of operators."""
+    def differentiable(self, tensors: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        """The same as functions of inputs and gradients: those of the graph of operators."""
         wanted, recorded_ = [tensors[i] for i in self.wanted], grad_mode.enabled
         with enable_grad():
             results = run(self.graph, tensors)
             outputs = [results[i] for i in self.recorded]
             found = grad(outputs, wanted, list(grads), create_graph=recorded_, allow_unused=True)
-        return dict(zip(self.wanted, found, strict=True))
+        return [g for i, g in zip(self.wanted, found, strict=True) if i in self.reached]
 
 
 def _kept(roots: Sequence[Node], late: set[int], early: set[int]) -> list[Node]:

@@ -144,7 +144,7 @@ def recorded(
         problems = [*recorder.problems, *watch.problems]
         if (grad_mode.enabled, grad_mode.inference) != modes:
             problems.append("it changes whether operators record")
-        grads = [(t, g, t._meta.grad if t._meta else None) for t, g in recorder.grads.values()]
+        grads = [(t, g, t._grad) for t, g in recorder.grads.values()]
         outputs = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
         if watches:
             outputs += [after for _, before, after in grads if after is not None and after is not before]

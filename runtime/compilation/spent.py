@@ -8,14 +8,17 @@ from ..autograd.node import Node
 from ..autograd.saved_variable import BACKWARD_TWICE, FREED
 
 
-class CompiledBackward(Node):
-    """The history of such a result."""
+class Spent(Node):
+    """The history of such a result; it has the name of what others have."""
 
     __slots__ = ()
 
     def apply_graph(self, grad: Any) -> NoReturn:
         """Raise RuntimeError, as Nodes do whose saved values are freed."""
         raise RuntimeError(BACKWARD_TWICE)
+
+
+Spent.__name__ = Spent.__qualname__ = "CompiledBackward"
 
 
 def is_spent(tensor: Any) -> bool:
@@ -36,5 +39,5 @@ def is_spent(tensor: Any) -> bool:
 
 def spend(tensor: Any) -> None:
     """Give a result such a history."""
-    tensor._edge = (CompiledBackward((), tensor._array.shape, tensor._type), 0)
+    tensor._edge = (Spent((), tensor._array.shape, tensor._type), 0)
     tensor._requires_grad = True

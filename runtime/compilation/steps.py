@@ -70,8 +70,8 @@ class Steps:
         counted: dict[int, Counted] = {}
         for step in self.found:
             if step.after is None:
-                counts: Sequence[Any] = [c._array.item() for c in step.counters[0]]
-                if any([[c._array.item() for c in each] != counts for each in step.counters[1:]]):
+                counts: Sequence[Any] = counts_of(step.counters[0])
+                if any([counts_of(each) != counts for each in step.counters[1:]]):
                     return None
             else:
                 counts = made[step.after]
@@ -82,6 +82,11 @@ class Steps:
             made.append(now)
             counted.update({id(each[0]): (each, now) for each in step.counters if each})
         return tensors, list(counted.values())
+
+
+def counts_of(counters: Sequence[Any]) -> list[Any]:
+    """The values of counters."""
+    return [counter._array.item() for counter in counters]
 
 
 def set_counts(counted: Sequence[Counted]) -> None:

@@ -14,9 +14,9 @@ import numpy as np
 from ..random import default_generator
 from ..utils.pytree import tree_flatten
 from .differences import problem, spread
-from .effects import grad_of
 from .entries import Entry, Prepared
 from .executable import Failed
+from .steps import counts_of
 
 #: By how many units in the last place inputs are changed, and how many times as much results may differ.
 _NUDGE, _ALLOWED = 4, 16
@@ -67,11 +67,11 @@ class Trial:
     def _expected(self, result: Any) -> list[Any]:
         inputs, tensors, _ = self.prepared
         effects = self.entry.effects
-        grads = [] if effects is None else [grad_of(g.of(inputs)) for g in effects.gradients if g.is_set]
+        grads = [] if effects is None else [g.of(inputs)._grad for g in effects.gradients if g.is_set]
         return [*tree_flatten(result)[0], *grads, *[tensors[i] for i in self.entry.written]]
 
     def _counts(self) -> str:
-        same = all([[c._array.item() for c in counters] == [*now] for counters, now in self.prepared[2]])
+        same = all([counts_of(counters) == [*now] for counters, now in self.prepared[2]])
         return "" if same else "a step is counted otherwise"
 
 
